@@ -10,30 +10,25 @@
 #include "analysis/job/facts_fill.h"
 #include "base/room.h"
 
-/* The last bins that each pass judges by, of 30 s in a job of hours; 0: all. */
-static const unsigned passes[] = {0, 60, 30, 10, 3};
+/* By which of the last bins, of 30 s in a job of hours, a pass judges; 0: all. A finding is given
+ * by the first pass that has it. */
+static const struct pass {
+	unsigned bins;
+	const char *rule; /* that it is about; NULL: all */
+	bool is_short;	  /* least durations are scaled to it, as in a short run */
+	bool confirms;	  /* a finding of an earlier pass must be one of this, too */
+} passes[] = {
+	{0, NULL, false, false},
+	{0, "mem.leak", true, false},
+	{60, "mem.leak", true, false},
+	{30, "gpu.idle", false, true}, /* a pause long ago is none now */
+	{10, "mem.leak", true, false},
+	{3, "cpu.stacked", false, false},
+};
 #define N_PASSES (sizeof(passes) / sizeof(*passes))
 
-/* Rules that passes after the first judge. A finding is given by the first pass that has it. */
-static const struct own_pass {
-	const char *rule;
-	unsigned of; /* bits 1 << pass */
-} own_passes[] = {
-	{"mem.leak", 1 << 1 | 1 << 3},
-	{"cpu.stacked", 1 << 4},
-};
-
-/* A pause of GPUs long ago is none now: this pass must have that finding, too. */
-#define GPU_RULE "gpu.idle"
-#define GPU_PASS 2
-
-static bool is_of_pass(const char *rule, unsigned pass)
-{
-	for (size_t i = 0; pass && i < sizeof(own_passes) / sizeof(*own_passes); i++)
-		if (!strcmp(own_passes[i].rule, rule))
-			return own_passes[i].of >> pass & 1;
-	return !pass;
-}
+/* While it reads its input a program may fill memory as a leak does. */
+#define LEAK_S 900
 
 static struct live_finding *find(const struct live_verdict *v, const char *rule)
 {
@@ -131,7 +126,7 @@ static void drop(struct live_verdict *v, struct live_finding *f)
 /* ---- passes */
 
 static int take(struct live_verdict *out, const struct verdict *v, const struct facts *facts,
-		const struct model_job *j, unsigned pass)
+		const struct model_job *j, const struct pass *p)
 {
 	int err = 0;
 
@@ -139,7 +134,8 @@ static int take(struct live_verdict *out, const struct verdict *v, const struct 
 		const struct finding *f = &v->findings[i];
 		struct live_finding *before = find(out, f->id);
 
-		if (!is_of_pass(f->id, pass) || !is_now(f, j) || !is_worse(f, before))
+		if ((p->rule && strcmp(p->rule, f->id) != 0) || !is_now(f, j) ||
+		    !is_worse(f, before))
 			continue;
 		if (before)
 			drop(out, before);
@@ -156,22 +152,42 @@ static bool has(const struct verdict *v, const char *rule)
 	return false;
 }
 
-static int judge_pass(struct live_verdict *out, struct facts *f, const struct model_job *j,
-		      const struct rules_options *o, unsigned pass)
+/* Nobody knows how long the job will run: that it is short yet makes rules no quicker, but for bins
+ * that are short. */
+static double scale_of(const struct model_job *j)
 {
-	struct live_finding *gpu;
-	struct verdict v = {0};
-	int err = passes[pass] ? facts__narrow(f, j, passes[pass]) : 0;
+	return fmin(1, j->grid.dt_s / 30);
+}
 
+static int judge_pass(struct live_verdict *out, struct facts *f, const struct model_job *j,
+		      const struct rules_options *o, const struct pass *p)
+{
+	struct live_finding *before;
+	struct verdict v = {0};
+	int err = p->bins ? facts__narrow(f, j, p->bins) : 0;
+
+	f->scale = scale_of(j);
+	if (p->is_short)
+		f->scale = fmin(f->scale, facts__job(f, FACT_JOB_wall_s) / 3600);
 	if (!err)
 		err = rules__judge(&v, f, o);
-	if (!err)
-		err = take(out, &v, f, j, pass);
-	gpu = pass == GPU_PASS && !err ? find(out, GPU_RULE) : NULL;
-	if (gpu && !has(&v, GPU_RULE))
-		drop(out, gpu);
+	if (!err && !p->confirms)
+		err = take(out, &v, f, j, p);
+	before = p->confirms && !err ? find(out, p->rule) : NULL;
+	if (before && !has(&v, p->rule))
+		drop(out, before);
 	verdict__free(&v);
 	return err;
+}
+
+/* Whether the pass can say something that the first one has not said. */
+static bool is_needed(const struct live_verdict *v, const struct model_job *j, const struct pass *p)
+{
+	if (!p->rule)
+		return true;
+	if (p->bins >= j->grid.n || (p->is_short && j->grid.end_s < LEAK_S * scale_of(j)))
+		return false;
+	return p->confirms == (find(v, p->rule) != NULL) || !strcmp(p->rule, "mem.leak");
 }
 
 static int by_danger(const void *a, const void *b)
@@ -200,11 +216,9 @@ int live__judge(struct live_verdict *out, const struct model_job *j, const struc
 		*f.values[FACT_JOB_is_running] = 1;
 		*f.values[FACT_JOB_is_completed] = NAN;
 	}
-	/* Nobody knows how long the job will run: that it is short yet makes no rule quicker. */
-	f.scale = fmin(1, j->grid.dt_s / 30);
-	for (unsigned pass = 0; !err && pass < N_PASSES; pass++)
-		if (passes[pass] < j->grid.n)
-			err = judge_pass(out, &f, j, o, pass);
+	for (size_t i = 0; !err && i < N_PASSES; i++)
+		if (is_needed(out, j, &passes[i]))
+			err = judge_pass(out, &f, j, o, &passes[i]);
 	facts__free(&f);
 	if (!err && out->n)
 		qsort(out->v, out->n, sizeof(*out->v), by_danger);
