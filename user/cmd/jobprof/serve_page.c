@@ -54,7 +54,6 @@ struct page {
 	const char *arguments; /* beside filters, with blanks around each */
 	bool has_csv;	       /* of the first part */
 	bool has_html;	       /* the first part has a page of its own by --html */
-	bool has_events;       /* a stream of what .json is */
 };
 
 #define PART(verb, name, ...)                   \
@@ -78,12 +77,15 @@ static const struct page pages[] = {
 	{"/advice", {PART(advice, "advice")}, " contacts all ", true, false},
 	{"/contacted", {PART(contacted, "contacted")}, " ", false, false},
 	{"/digest", {PART(digest, "digest")}, " ", true, true},
-	{"/running", {PART(running, "running")}, " all ", true, false, true},
+	{"/running", {PART(running, "running")}, " all ", true, false},
 };
 
+/* A stream of events is what .json is, each time that it changes: of the page that lives. */
 static bool has_form(const struct page *p, enum http_type type)
 {
-	return type == HTTP_CSV ? p->has_csv : type == HTTP_EVENTS ? p->has_events : true;
+	return type == HTTP_CSV	     ? p->has_csv
+	       : type == HTTP_EVENTS ? p->parts[0].verb == verb_running
+				     : true;
 }
 
 /* The page of an address, which may end with .json, .csv or .events. NULL: there is none. */
