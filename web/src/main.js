@@ -12,6 +12,7 @@ import { io } from './io.js';
 import { jobs } from './jobs.js';
 import { plot } from './plot.js';
 import { report } from './report.js';
+import { running } from './running.js';
 import { nav, site, wrong } from './site.js';
 import { contacts, findings, issues } from './sitefindings.js';
 import { usage } from './usage.js';
@@ -23,7 +24,7 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	const page = site?.error ? wrong : site?.page === 'findings' ? findings : data.io ? io : 'contacts' in (data.advice ?? {}) ? contacts : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
+	const page = site?.error ? wrong : site?.page === 'running' ? running : site?.page === 'findings' ? findings : data.io ? io : 'contacts' in (data.advice ?? {}) ? contacts : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
 
 	if (site?.is_static) {
 		withoutServer();
