@@ -62,9 +62,11 @@ const percent = (v, isBold = false) => (known(v) ? [isBold ? el('b', {}, Math.ro
 const left = (r, now) => (known(r.start) && known(r.limit_s) ? r.start + r.limit_s - now : null);
 const early = (r) => (known(r.found) && known(r.start) && r.found - r.start < 3600 ? `, judged from minute ${Math.max(1, Math.floor((r.found - r.start) / 60))}` : '');
 
-function finding(r) {
+function finding(r, now) {
 	if (!known(r.findings))
 		return soft('not known: no profile');
+	if (known(r.full_at))
+		return [severity(r.severity), ' ', el('b', {}, `memory is full in ${spoken(Math.max(0, r.full_at - now))}`), soft(': '), name(r.text ?? r.rule, 200)];
 	return r.rule === 'none' || !known(r.rule) ? soft(known(r.last) && known(r.start) && r.last - r.start < 300 ? 'too early to judge' : 'nothing') : [severity(r.severity), ' ', name(r.text ?? r.rule, 200)];
 }
 
@@ -228,7 +230,7 @@ class Page {
 
 	draw(fresh) {
 		const list = this.list.filter((row) => this.isAll || isNeeded(row.r) || row === this.chosen || row.detail), trs = list.flatMap((row) => row.rows());
-		const folded = this.list.length - list.length, more = this.d.jobs - this.d.rows.length;
+		const more = this.d.jobs - this.d.rows.length, folded = this.list.length - list.length + Math.max(0, more);
 
 		if (trs.length !== this.body.rows.length || trs.some((tr, i) => tr !== this.body.rows[i])) {
 			const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
@@ -249,8 +251,8 @@ class Page {
 	head(more) {
 		const d = this.d;
 
-		this.sum.replaceChildren(el('b', {}, `${count(d.losing)} of ${count(d.jobs)} running job${d.jobs === 1 ? '' : 's'} lose${d.losing === 1 ? 's' : ''} 1 core-hour an hour or more, or will run out of memory`), d.bad ? `, ${count(d.bad)} BAD` : '', ' \u00b7 ',
-			el('b', {}, `${few(d.losing_cores ?? 0)} core-h lost each hour`), known(d.cores) ? ` of ${count(Math.round(d.cores))} held` : '', ` \u00b7 ${count(d.waiting)} wait`, more > 0 ? [' \u00b7 ', link('running', { ...site.arguments, all: '' }, `${count(more)} more`)] : '');
+		this.sum.replaceChildren(...[el('b', {}, `${count(d.losing)} of ${count(d.jobs)} running job${d.jobs === 1 ? '' : 's'} lose${d.losing === 1 ? 's' : ''} 1 core-hour an hour or more, or will run out of memory`), d.bad ? `, ${count(d.bad)} BAD` : '', ' \u00b7 ',
+			el('b', {}, `${few(d.losing_cores ?? 0)} core-h lost each hour`), known(d.cores) ? ` of ${count(Math.round(d.cores))} held` : '', ` \u00b7 ${count(d.waiting)} wait`, more > 0 ? [' \u00b7 ', el('a', { href: `/running?${new URLSearchParams({ ...site.arguments, all: '' })}` }, `${count(more)} more`)] : ''].flat());
 		this.late.hidden = known(d.looked) && this.now - d.looked < LATE_S;
 		this.late.textContent = known(d.looked) ? `This is as it was ${spoken(this.now - d.looked)} ago: jobprof index watch does not look.` : 'Nobody has looked at running jobs yet: jobprof index watch does that.';
 		this.status();

@@ -60,7 +60,7 @@ static int look(struct scan_options *how, const char *where, const struct string
 static void look_at_running(const struct index_options *o, const struct scan_options *how,
 			    const char *where, const struct string_list *dirs)
 {
-	const struct queue_options queue = {o->squeue, how->cluster, NULL, 0};
+	const struct queue_options queue = {o->squeue, how->cluster, NULL, o->wait_s};
 	const bool asks = !o->squeue || strcmp(o->squeue, "none") != 0;
 	struct index ix;
 	int err = ended ? -EINTR : index__open(&ix, where, DB_WRITE);

@@ -15,7 +15,8 @@
 #include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/verbs.h"
 
-#define ROWS	     100 /* that run, and that wait; without --all */
+#define ROWS	     50	 /* as text, without --all */
+#define ROWS_DATA    500 /* as JSON and CSV */
 #define ROWS_WAITING 10	 /* as text */
 #define LOSES	     1.0 /* cores: a job that loses less is one of the others */
 
@@ -134,7 +135,7 @@ static int ask_rows(struct index *ix, const struct options *o, const struct view
 	if (!err)
 		err = where(&q, o, v, waits);
 	add_order(&q, waits);
-	snprintf(limit, sizeof(limit), " LIMIT %d", ROWS);
+	snprintf(limit, sizeof(limit), " LIMIT %d", o->site.json || o->site.csv ? ROWS_DATA : ROWS);
 	query__add(&q, o->site.all ? "" : limit);
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
