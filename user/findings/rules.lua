@@ -1114,8 +1114,9 @@ rules["mem.leak"] = {
 		local left, eta = job.limit_s - job.job_elapsed_s, ratio(room, job.leak_mb_s)
 		local rate = job.wall_s < 600 and size(job.leak_mb_s) .. " a second" or size(job.leak_mb_s * 3600) .. " an hour"
 		if job.is_running == 1 then
-			only_if(not (job.job_elapsed_s < limits.part * job.limit_s), "it has run for less than %s of its limit",
-				percent(limits.part))
+			-- Many programs grow at first; but memory that will be full before as much time has passed again is no matter of a begin.
+			only_if(not (job.job_elapsed_s < limits.part * job.limit_s and not (eta < job.job_elapsed_s)),
+				"it has run for less than %s of its limit", percent(limits.part))
 			if eta < left then
 				return {
 					severity = "bad",
@@ -1637,12 +1638,12 @@ rules["gpu.idle"] = {
 	kind = "line",
 	many = {safe = "highest", unit = "GPU"},
 	needs = {"job.gpus"},
-	limits = {run_s = 1800, bad = 0.15, warn = 0.25, start_s = 1800, pause_s = 3600, held_mb = 1024},
+	limits = {run_s = 1800, live_s = 900, bad = 0.15, warn = 0.25, start_s = 1800, pause_s = 3600, held_mb = 1024},
 	source = "jobstats 0.15 and 0.25; job_defense_shield 60 minutes",
 	judge = function(limits)
 		no_shell()
 		only_if(job.gpus > 0, "it has no GPU")
-		long_enough(limits)
+		long_enough({run_s = job.is_running == 1 and limits.live_s or limits.run_s})
 		need("gpu.util")
 		local list, severity, lowest, pause, held = {}, "warn", 1, 0, 0
 		for i = 1, #gpu do

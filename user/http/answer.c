@@ -20,6 +20,7 @@
 #define SMALL		1000 /* bytes that are not worth to be compressed */
 #define SIZE_MAX_ANSWER (256u << 20)
 #define MEMORY		(UINT64_C(8) << 30)
+#define EVENT_MAX	(16 << 20)
 
 static int put(int fd, const void *data, size_t n)
 {
@@ -77,11 +78,42 @@ static int send(int out, int from, struct answer_head *head, bool takes_gzip)
 	return err ? err : put(out, text, (size_t)st.st_size);
 }
 
-_Noreturn void answer__make(const struct http_server *s, const struct http_request *r, int out,
-			    bool takes_gzip)
+/* An event is one line, and an empty one. */
+static int send_event(int out, int from, struct answer_head *head, const void *flags, size_t nflags)
+{
+	const off_t n = lseek(from, 0, SEEK_END);
+	char *text = n >= 0 && n <= EVENT_MAX ? malloc((size_t)n + 1) : NULL, *end;
+	int err = text && pread(from, text, (size_t)n, 0) == n ? 0 : -EFBIG;
+
+	if (!err) {
+		text[n] = '\0';
+		end = strchr(text, '\n');
+		if (end && end[1])
+			err = -EINVAL;
+		else if (end)
+			*end = '\0';
+	}
+	head->hash = 0xcbf29ce484222325;
+	for (const char *p = err ? "" : text; *p; p++)
+		head->hash = (head->hash ^ (uint8_t)*p) * 0x100000001b3;
+	if (!err)
+		err = put(out, head, sizeof(*head));
+	if (!err)
+		err = put(out, flags, nflags);
+	if (!err)
+		err = put(out, "data: ", 6);
+	if (!err)
+		err = put(out, text, strlen(text));
+	if (!err)
+		err = put(out, "\n\n", 2);
+	free(text);
+	return err;
+}
+
+/* Makes the process one that answers. 0, and 3 is what it answers to. */
+static void become_child(const struct http_server *s, int out)
 {
 	const struct rlimit cpu = {s->seconds, s->seconds + 1}, memory = {MEMORY, MEMORY};
-	struct answer_head head = {.magic = MAGIC, .type = HTTP_TEXT};
 	const int text = memfd_create("text", MFD_CLOEXEC);
 	sigset_t none;
 
@@ -94,10 +126,51 @@ _Noreturn void answer__make(const struct http_server *s, const struct http_reque
 	if (text < 0 || dup2(out, 3) < 0 || dup2(text, STDOUT_FILENO) < 0)
 		_exit(1);
 	close_range(4, ~0u, 0);
+}
+
+_Noreturn void answer__make(const struct http_server *s, const struct http_request *r, int out,
+			    bool takes_gzip)
+{
+	struct answer_head head = {.magic = MAGIC, .type = HTTP_TEXT};
+	int err;
+
+	become_child(s, out);
 	head.status = (uint32_t)s->answer(s->arg, r, &head.type);
 	if (fflush(stdout))
 		_exit(1);
-	_exit(send(3, STDOUT_FILENO, &head, takes_gzip) ? 1 : 0);
+	if (head.type == HTTP_EVENTS && head.status == 200 && s->rights) {
+		s->rights(s->arg, r->user, head.rights);
+		err = send_event(3, STDOUT_FILENO, &head, NULL, 0);
+	} else {
+		err = send(3, STDOUT_FILENO, &head, takes_gzip);
+	}
+	_exit(err ? 1 : 0);
+}
+
+_Noreturn void answer__make_event(const struct http_server *s, struct http_request *r,
+				  const struct answer_users *users, int out)
+{
+	struct answer_head head = {.magic = MAGIC, .type = HTTP_TEXT};
+	uint8_t *has = calloc(users->n + 1, 1);
+	const char *asker = NULL;
+
+	become_child(s, out);
+	for (unsigned i = 0; has && i < users->n; i++) {
+		char rights[HTTP_RIGHTS] = "";
+
+		s->rights(s->arg, users->names[i], rights);
+		has[i] = *rights && !strcmp(rights, users->rights);
+		asker = has[i] && !asker ? users->names[i] : asker;
+	}
+	if (asker) {
+		snprintf(r->user, sizeof(r->user), "%s", asker);
+		head.status = (uint32_t)s->answer(s->arg, r, &head.type);
+	} else {
+		head.status = 403;
+	}
+	if (!has || fflush(stdout))
+		_exit(1);
+	_exit(send_event(3, STDOUT_FILENO, &head, has, users->n) ? 1 : 0);
 }
 
 unsigned answer__headers(const struct http_server *s, enum http_type type,
@@ -110,6 +183,7 @@ unsigned answer__headers(const struct http_server *s, enum http_type type,
 		[HTTP_TEXT] = "text/plain; charset=utf-8",
 		[HTTP_SCRIPT] = "text/javascript; charset=utf-8",
 		[HTTP_STYLE] = "text/css; charset=utf-8",
+		[HTTP_EVENTS] = "text/event-stream",
 	};
 	const bool is_asset = type == HTTP_SCRIPT || type == HTTP_STYLE;
 	const struct answer_header all[ANSWER_HEADERS] = {
@@ -161,6 +235,10 @@ int http_page__print(const struct http_server *s, const char *address, const cha
 		status = s->answer(s->arg, &r, &type);
 	else
 		puts("The address makes no sense.");
+	if (type == HTTP_EVENTS) { /* more would have to follow: who asks is to ask for .json */
+		type = HTTP_TEXT;
+		status = 404;
+	}
 	if (fflush(stdout))
 		err = -EIO;
 	if (before >= 0)
@@ -181,7 +259,7 @@ int answer__check(int fd, struct answer_head *head, uint64_t *size)
 
 	if (pread(fd, head, sizeof(*head), 0) != sizeof(*head) || fstat(fd, &st) ||
 	    head->magic != MAGIC || head->status < 200 || head->status > 599 ||
-	    head->type > HTTP_STYLE)
+	    head->type > HTTP_EVENTS)
 		return -EBADMSG;
 	*size = (uint64_t)st.st_size - sizeof(*head);
 	return 0;

@@ -19,14 +19,21 @@ struct http_request {
 	char user[72]; /* who asks */
 };
 
-enum http_type { HTTP_HTML, HTTP_JSON, HTTP_CSV, HTTP_TEXT, HTTP_SCRIPT, HTTP_STYLE };
+enum http_type { HTTP_HTML, HTTP_JSON, HTTP_CSV, HTTP_TEXT, HTTP_SCRIPT, HTTP_STYLE, HTTP_EVENTS };
 
 /* Writes an answer to standard output, and returns its status, as 200. What it writes to standard
- * error goes to the log of the server; of a status of 400 it is the answer. */
+ * error goes to the log of the server; of a status of 400 it is the answer. With HTTP_EVENTS it is
+ * one line, the first event of a stream; more follow, each time that the answer changes. */
 typedef int http_answer(void *arg, const struct http_request *r, enum http_type *type);
+
+/* Writes a word for what the user may see: users with the same word get the same answers. "": there
+ * is no such user any more. In a child. */
+#define HTTP_RIGHTS 72
+typedef void http_rights(void *arg, const char *user, char word[static HTTP_RIGHTS]);
 
 struct http_server {
 	http_answer *answer;
+	http_rights *rights;
 	void *arg;
 	int listener;		     /* a socket that listens */
 	bool is_local;		     /* Unix socket: the kernel says who asks */

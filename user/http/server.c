@@ -2,8 +2,7 @@
 /*
  * One thread and one loop: libmicrohttpd reads requests, whose connections are suspended until the
  * child that answers has ended. A child's answer is a file in memory, which the connection is given
- * as it is. The library is loaded here, for it brings others along (TLS) that no verb should wait
- * for.
+ * as it is; one that is a stream of events stays open, and others follow (stream.h).
  */
 #include "http/http.h"
 
@@ -25,47 +24,22 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "http/answer.h"
+#include "http/library.h"
 #include "http/socket.h"
-
-#if __has_include(<microhttpd.h>)
-#include <microhttpd.h>
-#define HAS_MICROHTTPD
-#endif
+#include "http/stream.h"
 
 #ifdef HAS_MICROHTTPD
-#include <dlfcn.h>
 
-#define LIBRARY	    "libmicrohttpd.so.12"
 #define CONNECTIONS 1024
 #define MEMORY	    65536u /* of a connection */
 #define IDLE_S	    30u	   /* a connection may be slow */
 #define CHILDREN    64
 
-#define FUNCTIONS(X)                               \
-	X(MHD_add_response_header)                 \
-	X(MHD_create_response_from_buffer)         \
-	X(MHD_create_response_from_fd_at_offset64) \
-	X(MHD_destroy_response)                    \
-	X(MHD_get_connection_info)                 \
-	X(MHD_get_connection_values)               \
-	X(MHD_get_daemon_info)                     \
-	X(MHD_get_timeout)                         \
-	X(MHD_queue_response)                      \
-	X(MHD_resume_connection)                   \
-	X(MHD_run)                                 \
-	X(MHD_start_daemon)                        \
-	X(MHD_stop_daemon)                         \
-	X(MHD_suspend_connection)
-
-static struct {
-#define POINTER(function) typeof(function) *function;
-	FUNCTIONS(POINTER)
-} mhd;
-
 /* A request from its first byte to the last one of its answer. */
 struct exchange {
 	struct MHD_Connection *connection;
 	struct http_request request;
+	char *uri; /* as it came */
 	enum { HEADERS, BODY, WAITS, RUNS, ANSWERED } state;
 	bool takes_gzip; /* what the browser accepts */
 	unsigned status; /* without a child: what is wrong with the request */
@@ -81,26 +55,9 @@ struct server {
 	struct exchange *first, *last; /* that wait */
 	struct exchange *running[CHILDREN];
 	unsigned nrunning;
+	struct streams *streams;
 	int signals;
 };
-
-static int load(void)
-{
-	const char *missing = NULL;
-	void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-
-	if (!lib) {
-		log_error("serve: %s; Debian's package is libmicrohttpd12", dlerror());
-		return -ENOTSUP;
-	}
-#define FIND(function)                                   \
-	*(void **)&mhd.function = dlsym(lib, #function); \
-	missing = mhd.function ? missing : #function;
-	FUNCTIONS(FIND)
-	if (missing)
-		log_error("serve: %s has no %s: it is too old", LIBRARY, missing);
-	return missing ? -ENOTSUP : 0;
-}
 
 /* ---- what is wrong with a request */
 
@@ -205,6 +162,8 @@ static void add_headers(const struct http_server *s, struct MHD_Response *r, enu
 
 	for (unsigned i = 0; i < n; i++)
 		mhd.MHD_add_response_header(r, headers[i].name, headers[i].value);
+	if (type == HTTP_EVENTS)
+		mhd.MHD_add_response_header(r, "X-Accel-Buffering", "no"); /* of nginx */
 	if (is_gzip)
 		mhd.MHD_add_response_header(r, "Content-Encoding", "gzip");
 }
@@ -219,6 +178,7 @@ static enum MHD_Result send_text(const struct http_server *s, struct exchange *e
 		{403, "You may not see this, or it does not exist.\n"},
 		{405, "GET and HEAD are all there is.\n"},
 		{413, "A request has no body here.\n"},
+		{429, "There are as many streams of events as there may be.\n"},
 		{503, "This took too long. A shorter time or a narrower filter is faster.\n"},
 	};
 	const char *text = "This failed; the log of the server says why.\n";
@@ -239,8 +199,18 @@ static enum MHD_Result send_text(const struct http_server *s, struct exchange *e
 	return result;
 }
 
-static enum MHD_Result send_answer(const struct http_server *s, struct exchange *e)
+/* The answer is the first event. */
+static struct MHD_Response *begin_stream(struct server *w, struct exchange *e,
+					 const struct answer_head *head)
 {
+	const struct stream_request r = {e->connection, socket_of(e), e->uri, e->request.user};
+
+	return streams__begin(w->streams, &r, head, e->out);
+}
+
+static enum MHD_Result send_answer(struct server *w, struct exchange *e)
+{
+	const struct http_server *s = w->s;
 	struct MHD_Response *r;
 	struct answer_head head;
 	enum MHD_Result result;
@@ -248,9 +218,12 @@ static enum MHD_Result send_answer(const struct http_server *s, struct exchange 
 
 	if (e->out < 0 || answer__check(e->out, &head, &size))
 		return send_text(s, e, e->status ? e->status : 500);
-	r = mhd.MHD_create_response_from_fd_at_offset64(size, e->out, sizeof(head));
+	if (head.type == HTTP_EVENTS && head.status == 200)
+		r = begin_stream(w, e, &head);
+	else
+		r = mhd.MHD_create_response_from_fd_at_offset64(size, e->out, sizeof(head));
 	if (!r)
-		return MHD_NO;
+		return head.type == HTTP_EVENTS ? send_text(s, e, 429) : MHD_NO;
 	e->out = -1; /* the response's */
 	add_headers(s, r, head.type, head.is_gzip);
 	result = mhd.MHD_queue_response(e->connection, head.status, r);
@@ -332,6 +305,8 @@ static void *begin_exchange(void *arg, const char *uri, struct MHD_Connection *c
 	e->connection = c;
 	e->pidfd = e->out = -1;
 	err = http_address__parse(&e->request.address, uri);
+	e->uri = err ? NULL : strdup(uri);
+	err = err || e->uri ? err : -ENOMEM;
 	if (err)
 		e->status = err == -ENOMEM ? 500 : 400;
 	return e;
@@ -355,7 +330,7 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 	if (*size)
 		return MHD_NO; /* a body: the connection is closed */
 	if (e->state == ANSWERED)
-		return send_answer(w->s, e);
+		return send_answer(w, e);
 	if (e->state != BODY)
 		return MHD_YES;
 	e->state = WAITS;
@@ -380,6 +355,7 @@ static void end_exchange(void *arg, struct MHD_Connection *c, void **context,
 	if (e->out >= 0)
 		close(e->out);
 	http_address__free(&e->request.address);
+	free(e->uri);
 	free(e);
 	*context = NULL;
 }
@@ -400,7 +376,7 @@ static int wait_ms(const struct server *w)
 
 		ms = left < ms ? left : ms;
 	}
-	return ms;
+	return streams__wait_ms(w->streams, now, ms);
 }
 
 /* False: a signal says that it is enough. */
@@ -408,12 +384,13 @@ static bool turn(struct server *w)
 {
 	const union MHD_DaemonInfo *info =
 		mhd.MHD_get_daemon_info(w->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	struct pollfd fds[CHILDREN + 2] = {{w->signals, POLLIN, 0}, {info->epoll_fd, POLLIN, 0}};
-	const unsigned n = w->nrunning;
+	struct pollfd fds[CHILDREN + 2 + STREAM_CHILDREN] = {{w->signals, POLLIN, 0},
+							     {info->epoll_fd, POLLIN, 0}};
+	const unsigned n = w->nrunning, m = streams__poll(w->streams, fds + 2 + n);
 
 	for (unsigned i = 0; i < n; i++)
 		fds[2 + i] = (struct pollfd){w->running[i]->pidfd, POLLIN, 0};
-	if (poll(fds, n + 2, wait_ms(w)) < 0 && errno != EINTR)
+	if (poll(fds, n + 2 + m, wait_ms(w)) < 0 && errno != EINTR)
 		return false;
 	if (fds[0].revents)
 		return false;
@@ -423,6 +400,7 @@ static bool turn(struct server *w)
 		if (fds[2 + i].revents || is_late)
 			end(w, i, !fds[2 + i].revents);
 	}
+	streams__turn(w->streams, fds + 2 + n);
 	mhd.MHD_run(w->daemon);
 	start_waiting(w);
 	return true;
@@ -430,6 +408,7 @@ static bool turn(struct server *w)
 
 static void stop_children(struct server *w)
 {
+	streams__stop(w->streams);
 	while (w->nrunning)
 		end(w, 0, true);
 	for (; w->first; w->first = w->first->next) {
@@ -443,13 +422,19 @@ static void stop_children(struct server *w)
 int http_server__run(const struct http_server *s, const sigset_t *stop)
 {
 	struct server w = {.s = s};
-	int err = load();
+	int err = http_library__load();
 
 	if (err)
 		return err;
+	w.streams = streams__new(s);
+	if (!w.streams)
+		return -ENOMEM;
 	w.signals = signalfd(-1, stop, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (w.signals < 0)
-		return -errno;
+	if (w.signals < 0) {
+		err = -errno;
+		streams__free(w.streams);
+		return err;
+	}
 	w.daemon = mhd.MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, &w,
 		MHD_OPTION_LISTEN_SOCKET, s->listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
@@ -460,12 +445,14 @@ int http_server__run(const struct http_server *s, const sigset_t *stop)
 	if (!w.daemon) {
 		log_error("serve: libmicrohttpd does not start: %s", strerror(errno));
 		close(w.signals);
+		streams__free(w.streams);
 		return -EIO;
 	}
 	while (turn(&w))
 		;
 	stop_children(&w);
 	mhd.MHD_stop_daemon(w.daemon);
+	streams__free(w.streams);
 	close(w.signals);
 	return 0;
 }
@@ -475,9 +462,7 @@ int http_server__run(const struct http_server *s, const sigset_t *stop)
 int http_server__run(const struct http_server *s, const sigset_t *stop)
 {
 	(void)s, (void)stop;
-	log_error("serve: this jobprof was built without libmicrohttpd; Debian's package is "
-		  "libmicrohttpd-dev");
-	return -ENOTSUP;
+	return http_library__load();
 }
 
 #endif

@@ -54,6 +54,7 @@ void row__free(struct row *r)
 	for (unsigned i = 0; i < r->nfs; i++)
 		free(r->fs[i].name);
 	free(r->fs);
+	free(r->now);
 	string_list__free(&r->nodes);
 	node_rows__free(&r->node_rows);
 	row__init(r);
@@ -554,6 +555,9 @@ int row__put(const struct row *r, struct message *m)
 		message__put(m, &r->fs[i], sizeof(r->fs[i]));
 		message__put_text(m, r->fs[i].name);
 	}
+	message__put(m, &(bool){r->now != NULL}, sizeof(bool));
+	if (r->now)
+		message__put(m, r->now, sizeof(*r->now));
 	return node_rows__put(&r->node_rows, m);
 }
 
@@ -608,6 +612,20 @@ static int take_put_fs(struct row *r, struct message *m)
 	return f->name ? 0 : -ENOMEM;
 }
 
+static int take_now(struct row *r, struct message *m)
+{
+	const unsigned char *is_there = message__take(m, sizeof(*is_there));
+	const struct row_now *now = is_there && *is_there ? message__take(m, sizeof(*now)) : NULL;
+
+	if (!now)
+		return is_there && !*is_there ? 0 : -EBADMSG;
+	r->now = malloc(sizeof(*r->now));
+	if (!r->now)
+		return -ENOMEM;
+	*r->now = *now;
+	return 0;
+}
+
 int row__take(struct row *r, struct message *m)
 {
 	const double *numbers = message__take(m, sizeof(r->number)), *uid, *id, *cores;
@@ -635,6 +653,8 @@ int row__take(struct row *r, struct message *m)
 	n = err ? 0 : count(m, ROW_FS);
 	for (unsigned i = 0; !err && i < n; i++)
 		err = take_put_fs(r, m);
+	if (!err)
+		err = take_now(r, m);
 	if (!err)
 		err = node_rows__take(&r->node_rows, m);
 	return err ? err : m->bad ? -EBADMSG : 0;

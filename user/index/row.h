@@ -56,6 +56,24 @@ struct row_fs {
 #define ROW_FS	     64
 #define ROW_NODES    20000
 
+#define ROW_SPARK 30 /* minutes */
+
+/* What is known of a job that runs, by its files so far; NaN: not known. Its findings are those
+ * that hold now. */
+struct row_now {
+	double begin, last; /* of its rows, Unix time */
+	/* Of the last 5 minutes: CPU time of what its cores could have worked; use of GPUs; bytes/s
+	 * read and written. */
+	double cpu_share, gpu_share, io_bytes_s;
+	double memory_share;	 /* of its limit, on the fullest node, now */
+	double spark[ROW_SPARK]; /* cpu_share of each of the last minutes */
+	struct row_holds {
+		double since;			  /* Unix time */
+		double cores;			  /* that it costs: core-hours an hour */
+		double full, full_low, full_high; /* Unix time at which memory will be full */
+	} holds[ROW_FINDINGS];			  /* of each finding */
+};
+
 struct row {
 	double number[N_INDEX]; /* of INT and REAL; NaN: unknown */
 	char *text[N_INDEX];	/* NULL: unknown */
@@ -65,6 +83,7 @@ struct row {
 	struct row_fs *fs; /* if the profile has it */
 	unsigned nfs;
 	struct node_rows node_rows; /* likewise */
+	struct row_now *now; /* NULL: its profile was not read as that of a job that runs */
 	/* What a profile claims, which scan.c checks; NaN: nothing. */
 	double uid;
 	double inside_id;  /* the job's number in its steps; readers take that of the name */

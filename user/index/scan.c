@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +16,12 @@
 #include "base/read_note.h"
 #include "base/room.h"
 #include "base/utf8.h"
+#include "index/claim.h"
 #include "jobfile/profile_search.h"
 
 #define BATCH	 500	     /* jobs per transaction */
 #define WAITING	 (64u << 20) /* bytes of rows that wait for a transaction, roughly */
 #define RECENT_S 2 /* a directory that changed less long ago may change again at the same time */
-
-/* What a profile may claim to have been allocated, per node that it has. */
-#define CPUS_OF_NODE 4096
-#define GPUS_OF_NODE 256
-#define CPUS_OF_CORE 8	   /* threads; Slurm may be configured with more than exist */
-#define DAY_S	     86400 /* by which clocks may differ */
 
 enum file_state { FILE_NEW, FILE_CHANGED, FILE_KNOWN };
 
@@ -373,82 +367,15 @@ static int note_file(struct scanning *s, const struct scan_file *f, const char *
 		       args, sizeof(args) / sizeof(*args));
 }
 
-static void name_of_user(uid_t uid, char *name, size_t size)
-{
-	const struct passwd *pw = getpwuid(uid);
+/* ---- one job */
 
-	if (pw)
-		snprintf(name, size, "%s", pw->pw_name);
-	else
-		snprintf(name, size, "%u", (unsigned)uid);
-}
-
-/* ---- checks: the owner of a profile can write anything into it */
-
-static bool is_named_for(const struct row *r, const struct scan_file *f)
-{
-	const double id = r->number[INDEX_job_id];
-
-	return (!f->job || id == f->job) && (isnan(r->inside_id) || id == r->inside_id);
-}
-
-/* Whether the profile names another user of this machine; a name that nobody has here may be of
- * another machine. */
-static bool names_other(const struct row *r, uid_t uid, const char *owner)
-{
-	const char *name = r->text[INDEX_user];
-	const struct passwd *pw;
-
-	pw = name && strcmp(name, owner) ? getpwnam(name) : NULL;
-	return pw && pw->pw_uid != uid;
-}
-
-/* How long the job can have run, in s: files are written while it runs. If it begins later than
- * now, a clock is wrong. */
-static double longest(const struct row *r, const struct scan_file *f, unsigned n)
+static double last_change(const struct scan_file *f, unsigned n)
 {
 	double last = 0;
 
 	for (unsigned i = 0; i < n; i++)
 		last = fmax(last, f[i].mtime_s);
-	last = fmin(last, (double)time(NULL));
-	return fmax(last - r->number[INDEX_start], 0) + DAY_S;
-}
-
-static bool has_too_many(const struct row *r)
-{
-	const double nodes = r->nodes.n ? r->nodes.n : 1, *v = r->number;
-
-	return v[INDEX_cpus] > nodes * CPUS_OF_NODE || v[INDEX_cores] > nodes * CPUS_OF_NODE ||
-	       v[INDEX_gpus] > nodes * GPUS_OF_NODE ||
-	       v[INDEX_cores] > r->node_cores * CPUS_OF_CORE;
-}
-
-/* Writes why the files f[n] are refused; "": they are not. */
-static void find_lie(char *why, size_t size, const struct row *r, const struct scan_file *f,
-		     unsigned n, const char *owner)
-{
-	/* Without names: the reason is kept, also when a user is forgotten. */
-	static const char of_other[] = "it says that it is of another user than its owner";
-	const char *bad_time = row__find_bad_time(r, false);
-	const double elapsed = r->number[INDEX_elapsed_s];
-
-	*why = '\0';
-	if ((!isnan(r->uid) && r->uid != f->uid) || names_other(r, f->uid, owner))
-		snprintf(why, size, "%s", of_other);
-	else if (bad_time)
-		snprintf(why, size, "%s", bad_time);
-	else if (!is_named_for(r, f))
-		snprintf(why, size, "its name says another job than what is in it");
-	else if (elapsed > longest(r, f, n))
-		snprintf(why, size,
-			 "its job ran %.0f s, longer than from its begin to the file's "
-			 "last change",
-			 elapsed);
-	else if (has_too_many(r))
-		snprintf(why, size, "its job had %.0f cores and %.0f GPUs, more than its nodes",
-			 fmax(r->number[INDEX_cpus], r->number[INDEX_cores]),
-			 r->number[INDEX_gpus]);
+	return last;
 }
 
 static int refuse(struct scanning *s, const struct scan_file *f, const char *why)
@@ -466,6 +393,7 @@ static int put_found(struct scanning *s, struct found *found, struct privacy_pas
 	struct row *r = &found->row;
 	char user[256], reason[256];
 	const char *why = found->why;
+	struct claim claim;
 	int err;
 	struct index_source from = {ROW_SOURCE_PROFILE,	      f->path,
 				    .cluster = s->o->cluster, .user = user,
@@ -477,8 +405,9 @@ static int put_found(struct scanning *s, struct found *found, struct privacy_pas
 		s->res->unreadable++;
 		return note_file(s, f, "unreadable", why);
 	}
-	name_of_user(j->uid, user, sizeof(user));
-	find_lie(reason, sizeof(reason), r, f, s->batch->nfiles[found->job], user);
+	claim__name_of_user(j->uid, user, sizeof(user));
+	claim = (struct claim){f->job, f->uid, user, last_change(f, s->batch->nfiles[found->job])};
+	claim__find_lie(reason, sizeof(reason), r, &claim);
 	if (*reason)
 		return refuse(s, f, reason);
 	free(r->text[INDEX_user]); /* the user is the owner of the file */

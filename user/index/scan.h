@@ -22,6 +22,7 @@ struct scan_job {
 	double mtime_s;	 /* of the first file */
 	bool is_of_many; /* others wait: it is read within limits, and what fails is not logged */
 	double bytes;	 /* then: of all, on the disk */
+	bool is_running; /* its rows have what they do now (struct row_now) */
 };
 
 /* Called with a row of the job, more than once if Slurm gave its id twice; row NULL: it has none,

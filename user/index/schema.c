@@ -38,11 +38,26 @@ static const char node_rows[] = "CREATE TABLE node_row (node INTEGER NOT NULL, "
 #define NODE_ROW(name, how, scale, of) ", " #name " INTEGER"
 #include "schemas/noderow.def"
 				", PRIMARY KEY (node, t, job)) {keyed}";
+/* Jobs that Slurm's queue has, or whose steps have files of running ones; names of columns that job
+ * has, too, are its. What no feed says is NULL. */
+#define RUNNING                                                                                   \
+	"CREATE TABLE running (id {id}, cluster {text} NOT NULL, job_id BIGINT NOT NULL, "        \
+	"array_id BIGINT, array_task BIGINT, array_tasks {text}, het_id BIGINT, sluid {text}, "   \
+	"\"user\" {text} NOT NULL, account {text} NOT NULL, partition {text} NOT NULL, "          \
+	"name {text}, program {text}, signature {text}, state {text} NOT NULL, submit BIGINT, "   \
+	"start BIGINT, estimated BIGINT, limit_s BIGINT, nodes BIGINT, node_list {text}, "        \
+	"cpus BIGINT, cores {real}, gpus BIGINT, mem_asked_mb {real}, reason {text}, "            \
+	"queued_at BIGINT, directory {text}, mtime {real}, files BIGINT, last BIGINT, "           \
+	"cpu_share {real}, spark {text}, memory_share {real}, gpu_share {real}, "                 \
+	"io_bytes_s {real}, findings BIGINT, rule {text}, severity BIGINT, text {text}, "         \
+	"since BIGINT, found BIGINT, losing_cores {real}, full_at BIGINT, finding_list {text}, "  \
+	"UNIQUE (job_id, cluster))"
 
 static const char *const tables[] = {
 	NODE,
 	node_rows,
 	JOB_FS,
+	RUNNING,
 	"CREATE TABLE finding (job BIGINT NOT NULL, n BIGINT NOT NULL, rule {text} NOT NULL, "
 	"severity BIGINT NOT NULL, cost_core_s {real}, saving {real}, at_least BIGINT, text "
 	"{text}, "
@@ -177,7 +192,7 @@ static const char *const from_1[] = {
 	NULL,
 };
 
-static const char *const from_2[] = {NODE, node_rows, NULL};
+static const char *const from_2[] = {NODE, node_rows, RUNNING, NULL};
 
 /* A step for each version that needs more than new columns of job. */
 static const struct schema_step steps[] = {
@@ -301,7 +316,7 @@ static int clear(struct db *d)
 		"DELETE FROM hist",	 "DELETE FROM admin_comment",
 		"DELETE FROM dirty",	 "DELETE FROM meta WHERE key LIKE 'accounted%'",
 		"DELETE FROM job_fs",	 "DELETE FROM node_row",
-		"DELETE FROM node"};
+		"DELETE FROM node",	 "DELETE FROM running"};
 	int err = db__begin(d);
 
 	for (size_t i = 0; !err && i < sizeof(sql) / sizeof(*sql); i++)

@@ -14,12 +14,13 @@ import { jobs } from './jobs.js';
 import { node } from './node.js';
 import { plot } from './plot.js';
 import { report } from './report.js';
+import { running } from './running.js';
 import { nav, site, wrong } from './site.js';
 import { contacts, findings, issues } from './sitefindings.js';
 import { nodes } from './system.js';
 import { usage } from './usage.js';
 
-const OF_SITE = { digest, find, findings, io, issues, jobs, node, nodes, usage };
+const OF_SITE = { digest, find, findings, io, issues, jobs, node, nodes, running, usage };
 const pageOfSite = (data) => (site?.page === 'advice' ? ('contacts' in (data.advice ?? {}) ? contacts : advice) : OF_SITE[site?.page]);
 const text = document.getElementById('data').textContent;
 

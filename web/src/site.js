@@ -8,7 +8,7 @@ const text = globalThis.document?.getElementById('site')?.textContent ?? '';
 
 export const site = text.trim().startsWith('{') ? JSON.parse(text) : null;
 
-const PAGES = [['jobs', 'Jobs'], ['usage', 'Usage'], ['findings', 'Findings'], ['io', 'I/O'], ['digest', 'Digest']];
+const PAGES = [['jobs', 'Jobs'], ['usage', 'Usage'], ['findings', 'Findings'], ['io', 'I/O'], ['running', 'Live'], ['digest', 'Digest']];
 
 // Pages that are tabs of another one.
 const WITHIN = { advice: 'findings', issues: 'findings' };

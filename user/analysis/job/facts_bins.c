@@ -224,11 +224,11 @@ static size_t before_end(const double *v, size_t n)
 	return n;
 }
 
-/* Looks for a leak on the fullest node: the points are the means of its bins, from a fifth of the
- * time on. */
+/* Looks for a leak on a node: the points are the means of its bins from the first one on. */
 static int fill_leak(struct facts *f, const struct model_job *j, const struct job_node *node,
-		     enum quantity own)
+		     unsigned first)
 {
+	const enum quantity own = facts__own_memory(j);
 	const double *bins = job_unit__bins(&node->unit, own, &j->grid);
 	double *t = calloc(2 * (size_t)j->grid.n + 2, sizeof(*t)), *v, error;
 	struct memleak leak;
@@ -237,7 +237,7 @@ static int fill_leak(struct facts *f, const struct model_job *j, const struct jo
 	if (!t)
 		return -ENOMEM;
 	v = t + j->grid.n + 1;
-	for (unsigned k = j->grid.n / 5; bins && k < j->grid.n; k++)
+	for (unsigned k = first; bins && k < j->grid.n; k++)
 		if (!isnan(bins[k])) {
 			t[n] = k * j->grid.dt_s + time_grid__span_s(&j->grid, k) / 2;
 			v[n++] = bins[k] * MB;
@@ -255,6 +255,28 @@ static int fill_leak(struct facts *f, const struct model_job *j, const struct jo
 	}
 	free(t);
 	return 0;
+}
+
+/* NULL: of none it is known. */
+static const struct job_node *fullest_of(const struct model_job *j)
+{
+	const enum quantity own = facts__own_memory(j);
+	const struct job_node *fullest = NULL;
+
+	for (unsigned i = 0; i < j->nnodes; i++) {
+		const struct job_node *n = &j->nodes[i];
+
+		if (n->unit.bins && (!fullest || n->unit.total[own] > fullest->unit.total[own]))
+			fullest = n;
+	}
+	return fullest;
+}
+
+int facts_memory__leak(struct facts *f, const struct model_job *j, unsigned first)
+{
+	const struct job_node *fullest = fullest_of(j);
+
+	return fullest ? fill_leak(f, j, fullest, first) : 0;
 }
 
 /* Over all nodes at one instant, at most; NaN: not known. */
@@ -325,7 +347,6 @@ static double ask_of(const struct facts *f, double peak, double limit)
 int facts_memory__fill(struct facts *f, const struct model_job *j)
 {
 	enum quantity own = facts__own_memory(j);
-	const struct job_node *fullest = NULL;
 	double limit = NAN, sum_peak = highest_sum(j, own), largest = largest_process(j);
 	double *peak = f->values[FACT_JOB_peak_mb];
 
@@ -339,8 +360,6 @@ int facts_memory__fill(struct facts *f, const struct model_job *j)
 		*peak = fmax(*peak, f->values[FACT_NODE_peak_mb][i]);
 		f->values[FACT_NODE_own_peak_mb][i] = fmax(n->unit.total[own], killed);
 		limit = fmin(limit, facts__limit_mb(n));
-		if (n->unit.bins && (!fullest || n->unit.total[own] > fullest->unit.total[own]))
-			fullest = n;
 	}
 	for (unsigned k = 0; k < j->grid.n; k++)
 		f->values[FACT_BIN_own_mb][k] = facts__bin_sum(j, own, k);
@@ -352,7 +371,8 @@ int facts_memory__fill(struct facts *f, const struct model_job *j)
 	*f->values[FACT_JOB_own_sum_peak_mb] = fmax(sum_peak, facts__max(j, own));
 	*f->values[FACT_JOB_limit_mb] = limit;
 	*f->values[FACT_JOB_ask_mb] = ask_of(f, *peak, limit);
-	return fullest ? fill_leak(f, j, fullest, own) : 0;
+	/* Programs begin by filling their buffers. */
+	return facts_memory__leak(f, j, j->grid.n / 5);
 }
 
 /* ---- facts of rhythm: stops for I/O, turns of CPU and GPU, and bursts of opened files, as PIKA

@@ -21,6 +21,13 @@ int facts_periods__fill(struct facts *f, const struct model_job *j);
 /* After all others: fills why facts are not known. */
 int facts_missing__fill(struct facts *f, const struct model_job *j);
 
+/* Makes facts of a job those of its last bins: over time, of the job as far as they are sums over
+ * time, of the use of GPUs, and of whether memory grows. Others stay. 0 or -ENOMEM. */
+int facts__narrow(struct facts *f, const struct model_job *j, unsigned bins);
+/* Parts of that, from a bin on. */
+int facts_memory__leak(struct facts *f, const struct model_job *j, unsigned first);
+void facts_gpus__use(struct facts *f, const struct model_job *j, unsigned first);
+
 /* Sum and maximum of a quantity's totals over nodes, and its sum in a bin; NaN: no node's is known.
  */
 double facts__sum(const struct model_job *j, enum quantity q);

@@ -190,13 +190,13 @@ struct idleness {
 	double all_s, first_s, longest_s;
 };
 
-static struct idleness idleness_of(const double *util, const struct time_grid *g)
+static struct idleness idleness_of(const double *util, const struct time_grid *g, unsigned first)
 {
 	struct idleness idle = {0};
 	double now = 0;
 	bool begun = false;
 
-	for (unsigned k = 0; k < g->n; k++) {
+	for (unsigned k = first; k < g->n; k++) {
 		double s = time_grid__span_s(g, k);
 
 		if (isnan(util[k]))
@@ -235,23 +235,39 @@ static double throttled_of(const double *util, const double *throttled, unsigned
 	return busy ? held / busy : NAN;
 }
 
-static void fill_gpu(struct facts *f, const struct model_job *j, unsigned i)
+/* By the bins from the first one on. */
+static void fill_use(struct facts *f, const struct model_job *j, unsigned i, unsigned first)
 {
 	const struct job_unit *u = &j->gpus[i];
 	const double *util = job_unit__bins(u, Q_GPU_UTILIZATION, &j->grid);
-	struct idleness idle = idleness_of(util, &j->grid);
+	struct idleness idle = idleness_of(util, &j->grid, first);
+
+	f->values[FACT_GPU_util][i] = mean_of(util + first, j->grid.n - first);
+	f->values[FACT_GPU_idle_s][i] = idle.all_s;
+	f->values[FACT_GPU_idle_from_start_s][i] = idle.first_s;
+	f->values[FACT_GPU_idle_longest_s][i] = idle.longest_s;
+}
+
+static void fill_gpu(struct facts *f, const struct model_job *j, unsigned i)
+{
+	const struct job_unit *u = &j->gpus[i];
 
 	f->values[FACT_GPU_node][i] = u->node + 1;
 	f->values[FACT_GPU_mem_peak_mb][i] = u->total[Q_GPU_MEM];
 	f->values[FACT_GPU_is_split][i] = u->total[Q_GPU_SPLIT];
 	if (isnan(u->total[Q_GPU_UTILIZATION]))
 		return;
-	f->values[FACT_GPU_util][i] = mean_of(util, j->grid.n);
+	fill_use(f, j, i, 0);
 	f->values[FACT_GPU_throttled][i] =
-		throttled_of(util, job_unit__bins(u, Q_GPU_THROTTLE, &j->grid), j->grid.n);
-	f->values[FACT_GPU_idle_s][i] = idle.all_s;
-	f->values[FACT_GPU_idle_from_start_s][i] = idle.first_s;
-	f->values[FACT_GPU_idle_longest_s][i] = idle.longest_s;
+		throttled_of(job_unit__bins(u, Q_GPU_UTILIZATION, &j->grid),
+			     job_unit__bins(u, Q_GPU_THROTTLE, &j->grid), j->grid.n);
+}
+
+void facts_gpus__use(struct facts *f, const struct model_job *j, unsigned first)
+{
+	for (unsigned i = 0; i < j->ngpus; i++)
+		if (!isnan(j->gpus[i].total[Q_GPU_UTILIZATION]))
+			fill_use(f, j, i, first);
 }
 
 int facts_gpus__fill(struct facts *f, const struct model_job *j)

@@ -75,6 +75,8 @@ static const struct opt opts[] = {
 	 OPT_CALL_AT(site_args__take_since, struct index_options, site)},
 	{0, "sacct", "PATH", "sync: the sacct that is asked; default: that of PATH",
 	 OPT_TEXT(struct index_options, sacct)},
+	{0, "squeue", "PATH", "watch: the squeue that is asked; default: that of PATH; none: not",
+	 OPT_TEXT(struct index_options, squeue)},
 	{0, "wait", "SECONDS",
 	 "for a command that is called: sync (default 600), comment, mail (30)",
 	 OPT_CALL(take_wait)},

@@ -10,7 +10,7 @@ struct index_options {
 	const char *cluster;
 	bool again, anonymize, verbose;
 	double every_s;
-	const char *sacct;
+	const char *sacct, *squeue;
 	double wait_s;
 	const char *detail, *keep; /* ages, in the form of --since */
 	int rate, delay;	   /* below 0: the default */

@@ -20,6 +20,8 @@
 #include "cmd/jobprof/mail.h"
 #include "index/accounting.h"
 #include "index/privacy.h"
+#include "index/queue.h"
+#include "index/running.h"
 #include "index/scan.h"
 #include "jobfile/profiles.h"
 
@@ -52,6 +54,24 @@ static int look(struct scan_options *how, const char *where, const struct string
 			 res.jobs, res.jobs == 1 ? "" : "s", res.files, res.files == 1 ? "" : "s",
 			 res.refused, res.unreadable, res.left.gone);
 	return err;
+}
+
+/* Which jobs run and wait, and what those do. Errors are logged; the next round looks again. */
+static void look_at_running(const struct index_options *o, const struct scan_options *how,
+			    const char *where, const struct string_list *dirs)
+{
+	const struct queue_options queue = {o->squeue, how->cluster, NULL, o->wait_s};
+	const bool asks = !o->squeue || strcmp(o->squeue, "none") != 0;
+	struct index ix;
+	int err = ended ? -EINTR : index__open(&ix, where, DB_WRITE);
+
+	if (err)
+		return;
+	if (asks)
+		queue__read(&ix, &queue);
+	for (unsigned i = 0; !err && !ended && i < dirs->n; i++)
+		err = running__scan(&ix, dirs->v[i], how);
+	index__close(&ix);
 }
 
 #define SYNC_AGAIN_S 600 /* after an error; else each round */
@@ -129,7 +149,9 @@ int index_watch__run(const struct index_options *o, const char *where, int n, ch
 	struct index_options service = *o;
 	struct mail_settings mail = {0};
 	struct turn_waits waits = {0};
-	struct scan_options how = {.read = site_read__jobs, .cluster = o->cluster, .waits = &waits};
+	struct scan_options how = {.read = site_read__jobs,
+				   .cluster = o->cluster ? o->cluster : o->site.cluster,
+				   .waits = &waits};
 	struct string_list dirs = {0};
 	double sync_at = 0;
 	int err = find_dirs(&dirs, n, words);
@@ -148,6 +170,8 @@ int index_watch__run(const struct index_options *o, const char *where, int n, ch
 		if (err == -EBUSY || err == -ENOSPC || err == -ENOMEM || err == -ECONNRESET ||
 		    err == -ESTALE)
 			err = 0;
+		if (!err)
+			look_at_running(o, &how, where, &dirs);
 		if (!err)
 			serve(&service, where, o->site.admin_comment, &sync_at);
 		fflush(stdout);

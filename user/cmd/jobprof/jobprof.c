@@ -54,6 +54,7 @@ static const struct verb verbs[] = {
 	{"report", verb_report, &cmd_report,
 	 "what held a job back, what that cost, what to change"},
 	{"run", verb_run, &cmd_run, "run a command and profile it"},
+	{"running", verb_running, &cmd_running, "the jobs that run: what holds each back now"},
 	{"seff", verb_seff, &cmd_seff, "what a job used, in the lines of Slurm's seff"},
 	{"sensors", verb_sensors, &cmd_sensors,
 	 "what this node measures of energy, power and the like"},

@@ -120,6 +120,7 @@ static int run(const struct options *o, struct serve_site *site)
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct http_server s = {
 		.answer = serve_page__answer,
+		.rights = serve_page__rights,
 		.arg = site,
 		.user_header = o->header ? o->header : "X-Remote-User",
 		.frame_ancestors = o->frames,

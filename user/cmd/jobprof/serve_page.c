@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "base/str.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/site_about.h"
 #include "cmd/jobprof/serve_panel.h"
@@ -78,22 +80,32 @@ static const struct page pages[] = {
 	{"/node", {PART(node, "node")}, " ", true, false},
 	{"/nodes", {PART(nodes, "nodes")}, " ", true, false},
 	{"/digest", {PART(digest, "digest")}, " ", true, true},
+	{"/running", {PART(running, "running")}, " all ", true, false},
 };
 
-/* The page of an address, which may end with .json or .csv. NULL: there is none. */
+/* A stream of events is what .json is, each time that it changes: of the page that lives. */
+static bool has_form(const struct page *p, enum http_type type)
+{
+	return type == HTTP_CSV	     ? p->has_csv
+	       : type == HTTP_EVENTS ? p->parts[0].verb == verb_running
+				     : true;
+}
+
+/* The page of an address, which may end with .json, .csv or .events. NULL: there is none. */
 static const struct page *page_of(const char *path, enum http_type *type)
 {
 	const size_t n = strcspn(path, ".");
 
-	*type = !path[n]		     ? HTTP_HTML
-		: !strcmp(path + n, ".json") ? HTTP_JSON
-		: !strcmp(path + n, ".csv")  ? HTTP_CSV
-					     : HTTP_TEXT;
+	*type = !path[n]		       ? HTTP_HTML
+		: !strcmp(path + n, ".json")   ? HTTP_JSON
+		: !strcmp(path + n, ".csv")    ? HTTP_CSV
+		: !strcmp(path + n, ".events") ? HTTP_EVENTS
+					       : HTTP_TEXT;
 	if (*type == HTTP_TEXT)
 		return NULL;
 	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++)
 		if (strlen(pages[i].path) == n && !strncmp(path, pages[i].path, n))
-			return *type != HTTP_CSV || pages[i].has_csv ? &pages[i] : NULL;
+			return has_form(&pages[i], *type) ? &pages[i] : NULL;
 	return NULL;
 }
 
@@ -389,7 +401,7 @@ static int print_data(const struct page *p, const struct http_request *r, struct
 	int status;
 
 	if (type == HTTP_CSV || !p->parts[1].verb) {
-		return add(w, strdup(type == HTTP_JSON ? "--json" : "--csv"))
+		return add(w, strdup(type == HTTP_CSV ? "--csv" : "--json"))
 			       ? 1
 			       : p->parts[0].verb(w->n, w->v);
 	}
@@ -524,6 +536,19 @@ int serve_page__answer(void *arg, const struct http_request *r, enum http_type *
 		return 404;
 	}
 	return answer_page(s, r, page, type);
+}
+
+/* Staff sees what all of staff see, others what is theirs. */
+void serve_page__rights(void *arg, const char *user, char word[static HTTP_RIGHTS])
+{
+	const struct serve_site *s = arg;
+	uint32_t uid;
+
+	*word = '\0';
+	if (s->is_own || (!getpwnam(user) && parse_u32(user, &uid)))
+		snprintf(word, HTTP_RIGHTS, "%s", s->is_own ? "own" : "");
+	else
+		snprintf(word, HTTP_RIGHTS, "%s", site_args__is_staff(user) ? "all jobs" : user);
 }
 
 /* ---- the shell */

@@ -18,6 +18,8 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "cmd/jobprof/user_name.h"
+#include "index/queue.h"
+#include "index/running.h"
 #include "index/scan.h"
 #include "jobfile/profiles.h"
 
@@ -292,6 +294,7 @@ void site_args__print_states(FILE *out)
 /* Errors in the file are logged. */
 static void read_config(struct site_args *a)
 {
+	static char cluster[128];
 	struct config c;
 
 	if (access(JOBPROF_CONF, R_OK) || config__init(&c))
@@ -299,6 +302,8 @@ static void read_config(struct site_args *a)
 	if (!config__load(&c, JOBPROF_CONF)) {
 		snprintf(a->configured, sizeof(a->configured), "%s", c.index ? c.index : "");
 		snprintf(a->currency, sizeof(a->currency), "%s", c.prices.currency);
+		snprintf(cluster, sizeof(cluster), "%s", c.cluster ? c.cluster : "");
+		a->cluster = *cluster ? cluster : NULL;
 		a->core_h = c.prices.core_h;
 		a->admin_comment = c.admin_comment;
 		a->gpu_h = c.prices.gpu_h;
@@ -441,6 +446,21 @@ static char *own_profiles(const struct site_args *a)
 	return own;
 }
 
+/* Of the user's own jobs; a queue that cannot be read is none. */
+static int look_at_running(struct index *ix, const struct site_args *a, const char *dir,
+			   const struct scan_options *o)
+{
+	struct queue_options queue = {.cluster = a->cluster};
+	char *name = NULL;
+
+	if (!user_name__of_uid(getuid(), &name)) {
+		queue.user = name;
+		queue__read(ix, &queue);
+	}
+	free(name);
+	return running__scan(ix, dir, o);
+}
+
 /* Updates the user's own index. 0 or -errno. */
 static int refresh(const struct site_args *a, const char *path)
 {
@@ -454,6 +474,8 @@ static int refresh(const struct site_args *a, const char *path)
 		err = index__open(&ix, path, DB_WRITE);
 	if (!err) {
 		err = scan__path(&ix, dir, &o, &res);
+		if (!err && a->looks)
+			err = look_at_running(&ix, a, dir, &o);
 		index__close(&ix);
 	}
 	free(dir);

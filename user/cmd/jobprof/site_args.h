@@ -22,10 +22,12 @@ struct site_args {
 	const char *database, *dir;
 	/* of jobprof.conf; prices are per hour, kwh of energy in kWh; "" and 0: not set */
 	char configured[512];
+	const char *cluster; /* NULL: not set */
 	double core_h, gpu_h, kwh, co2_g_kwh;
 	char currency[16];
 	bool admin_comment;
 	bool json, csv, all;
+	bool looks;    /* also at running jobs, where the user's own index is brought up to date */
 	bool as_it_is; /* the user's own index is not brought up to date, and may be absent */
 };
 

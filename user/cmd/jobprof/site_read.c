@@ -13,6 +13,7 @@
 #include "cmd/jobprof/report.h"
 #include "cmd/jobprof/site_args.h"
 #include "index/file_row.h"
+#include "index/row_now.h"
 #include "jobfile/profiles.h"
 
 /* A job may have many files, each with its limit of CPU time: the job's is elapsed time, which ends
@@ -43,9 +44,17 @@ static void put_reason(const char *path, struct message *m)
 	message__put_text(m, is_of_file ? e->text + n + 2 : "");
 }
 
+struct putting {
+	struct message *m;
+	const struct reading *reading;
+	bool is_running;
+};
+
 static int put_row(const struct report *r, void *ctx)
 {
-	struct message *m = ctx;
+	const struct putting *p = ctx;
+	const struct rules_options rules = {.text = &p->reading->rules};
+	struct message *m = p->m;
 	json_t *report = report__json(r);
 	struct row row;
 	const struct model_attr *id = model_job__attr(r->job, "Job Id");
@@ -53,6 +62,8 @@ static int put_row(const struct report *r, void *ctx)
 
 	if (!err)
 		err = node_rows__of_job(&row.node_rows, r->job);
+	if (!err && p->is_running)
+		err = row_now__of(&row, r->job, r->facts, &rules);
 	if (!err) {
 		row.inside_id = id ? id->number : NAN;
 		put_more(m, 1);
@@ -70,7 +81,7 @@ static bool put_stored_row(const struct reading *w, const struct scan_job *j, st
 	struct row row;
 	bool fits;
 
-	if (j->n != 1)
+	if (j->n != 1 || j->is_running)
 		return false;
 	pool__has_workers();
 	fits = !file_row__read(&row, j->paths[0], j->mtime_s, &w->judge);
@@ -90,13 +101,14 @@ static void judge_job(const struct reading *w, const struct scan_job *j, struct 
 	const struct profile_words words = {
 		.words = j->paths, .nwords = j->n, .by_name = j->n == 1};
 	const struct report_opts how = {.text = &w->rules, .here = j->is_of_many};
+	struct putting put = {m, w, j->is_running};
 	struct profiles found = {0};
 
 	if (!profiles__find(&found, &words))
 		for (unsigned i = 0; i < found.n; i++) {
 			size_t begin = m->len;
 
-			if (report__judge(found.v[i].files, found.v[i].n, &how, put_row, m))
+			if (report__judge(found.v[i].files, found.v[i].n, &how, put_row, &put))
 				m->len = begin;
 		}
 	profiles__free(&found);
