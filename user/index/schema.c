@@ -28,8 +28,13 @@
 	"read_bytes {real}, write_bytes {real}, read_bw_max {real}, write_bw_max {real}, " \
 	"PRIMARY KEY (job, fs))"
 
+#define COORDINATOR                                                                     \
+	"CREATE TABLE coordinator (\"user\" {text} NOT NULL, account {text} NOT NULL, " \
+	"cluster {text} NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (\"user\", account, cluster))"
+
 static const char *const tables[] = {
 	JOB_FS,
+	COORDINATOR,
 	"CREATE TABLE finding (job BIGINT NOT NULL, n BIGINT NOT NULL, rule {text} NOT NULL, "
 	"severity BIGINT NOT NULL, cost_core_s {real}, saving {real}, at_least BIGINT, text "
 	"{text}, "
@@ -60,7 +65,6 @@ static const char *const tables[] = {
 	"lost_core_s {real}, PRIMARY KEY (day, cluster, partition, quantity, bin))",
 	"CREATE TABLE contact (id {id}, at BIGINT NOT NULL, who {text} NOT NULL, \"user\" {text}, "
 	"account {text}, rule {text}, signature {text}, job BIGINT, ticket {text}, text {text})",
-	"CREATE TABLE access (at BIGINT NOT NULL, who {text} NOT NULL, what {text} NOT NULL)",
 	"CREATE TABLE dirty (day BIGINT NOT NULL, month BIGINT NOT NULL, cluster {text} NOT NULL, "
 	"\"user\" {text} NOT NULL, "
 	"account {text} NOT NULL, partition {text} NOT NULL, "
@@ -164,9 +168,16 @@ static const char *const from_1[] = {
 	NULL,
 };
 
+static const char *const from_2[] = {
+	(COORDINATOR),
+	"DROP TABLE IF EXISTS access", /* nothing was ever in it */
+	NULL,
+};
+
 /* A step for each version that needs more than new columns of job. */
 static const struct schema_step steps[] = {
 	{1, from_1},
+	{2, from_2},
 };
 
 static int list_columns(struct db *d, struct string_list *names)
@@ -277,14 +288,21 @@ static int bring_forward(struct db *d)
  * stay. */
 static int clear(struct db *d)
 {
-	static const char *const sql[] = {
-		"DELETE FROM job",	 "DELETE FROM finding",
-		"DELETE FROM job_node",	 "DELETE FROM file",
-		"DELETE FROM directory", "DELETE FROM day",
-		"DELETE FROM month",	 "DELETE FROM day_rule",
-		"DELETE FROM hist",	 "DELETE FROM admin_comment",
-		"DELETE FROM dirty",	 "DELETE FROM meta WHERE key LIKE 'accounted%'",
-		"DELETE FROM job_fs"};
+	static const char *const sql[] = {"DELETE FROM job",
+					  "DELETE FROM finding",
+					  "DELETE FROM job_node",
+					  "DELETE FROM file",
+					  "DELETE FROM directory",
+					  "DELETE FROM day",
+					  "DELETE FROM month",
+					  "DELETE FROM day_rule",
+					  "DELETE FROM hist",
+					  "DELETE FROM admin_comment",
+					  "DELETE FROM dirty",
+					  "DELETE FROM meta WHERE key LIKE 'accounted%'",
+					  "DELETE FROM job_fs",
+					  "DELETE FROM coordinator",
+					  "DELETE FROM meta WHERE key LIKE 'coordinators_at%'"};
 	int err = db__begin(d);
 
 	for (size_t i = 0; !err && i < sizeof(sql) / sizeof(*sql); i++)
@@ -303,7 +321,6 @@ static void rescue(struct db *d)
 		"INSERT INTO contact (at, who, \"user\", account, rule, signature, job, ticket, "
 		"text) SELECT at, who, \"user\", account, rule, signature, job, ticket, text FROM "
 		"old.contact",
-		"INSERT INTO access (at, who, what) SELECT at, who, what FROM old.access",
 		"INSERT INTO mail (id, about, at) SELECT id, about, at FROM old.mail",
 		"INSERT INTO meta (key, value) SELECT key, value FROM old.meta WHERE key LIKE "
 		"'forgotten%' OR key IN ('rows_before', 'names_before')", /* privacy.c */
