@@ -108,7 +108,7 @@ int serve_job__grafana(const struct serve_site *s, const struct http_request *r,
 	char style[256];
 	int status = 1;
 
-	*type = HTTP_HTML;
+	*type = is_panel ? HTTP_TEXT : HTTP_HTML; /* of what is refused */
 	if (!job || !*job)
 		return serve_shell__refuse(s, r, 400,
 					   "such an address has var-jobid, and arguments of "
@@ -125,6 +125,7 @@ int serve_job__grafana(const struct serve_site *s, const struct http_request *r,
 	string_list__free(&files);
 	if (status)
 		return serve_shell__refuse(s, r, status == 2 ? 400 : 500, NULL, type);
+	*type = HTTP_HTML;
 	return 200;
 }
 
