@@ -9,8 +9,10 @@ import { sent, withoutServer } from './files.js';
 import { flame } from './flame.js';
 import { folded } from './fold.js';
 import { io } from './io.js';
+import { lines, way } from './jobpage.js';
 import { jobs } from './jobs.js';
 import { plot } from './plot.js';
+import { refused } from './refused.js';
 import { report } from './report.js';
 import { nav, site, wrong } from './site.js';
 import { contacts, findings, issues } from './sitefindings.js';
@@ -23,13 +25,13 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	const page = site?.error ? wrong : site?.page === 'findings' ? findings : data.io ? io : 'contacts' in (data.advice ?? {}) ? contacts : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
+	const page = site?.error ? wrong : data.refused ? refused : data.lines ? lines : site?.page === 'findings' ? findings : data.io ? io : 'contacts' in (data.advice ?? {}) ? contacts : data.jobs ? jobs : data.usage ? usage : data.issues ? issues : data.advice ? advice : data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report;
 
 	if (site?.is_static) {
 		withoutServer();
 		data.jobs &&= site.page === 'jobs' ? sent(data.jobs) : data.jobs;
 	}
 	if (site)
-		document.body.prepend(nav());
+		document.body.prepend(nav(), way());
 	window.jobprof = page(data);
 }
