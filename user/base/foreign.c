@@ -22,8 +22,36 @@ struct question {
 	char path[PATH_MAX];
 };
 
+#define USERS_MAX 16
+
 static int (*confine_with)(int fd);
 static int opener = -1;
+static uid_t users[USERS_MAX]; /* whose files are opened; nusers 0: anybody's */
+static unsigned nusers;
+
+int foreign__only_of(uid_t uid)
+{
+	for (unsigned i = 0; i < nusers; i++)
+		if (users[i] == uid)
+			return 0;
+	if (nusers == USERS_MAX)
+		return -ENOSPC;
+	users[nusers++] = uid;
+	return 0;
+}
+
+void foreign__of_all(void)
+{
+	nusers = 0;
+}
+
+static bool may_open(const struct stat *st)
+{
+	for (unsigned i = 0; i < nusers; i++)
+		if (users[i] == st->st_uid)
+			return true;
+	return !nusers || (!st->st_uid && st->st_mode & S_IROTH);
+}
 
 /* Other users make links, and profiles name files, while this may be root: O_PATH opens nothing, so
  * that a device or a pipe is seen before it is opened. */
@@ -40,6 +68,8 @@ static int open_here(int dir, const char *path, int flags)
 		fd = -errno;
 	else if (!S_ISREG(st.st_mode))
 		fd = S_ISDIR(st.st_mode) ? -EISDIR : S_ISLNK(st.st_mode) ? -ELOOP : -EBADMSG;
+	else if (!may_open(&st))
+		fd = -EACCES;
 	else if ((fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
 		fd = -errno;
 	close(at);

@@ -7,6 +7,8 @@
 #ifndef JP_BASE_FOREIGN_H
 #define JP_BASE_FOREIGN_H
 
+#include <sys/types.h>
+
 /* Opens a regular file as openat(2) does, without ever waiting; flags: 0 or O_NOFOLLOW. The path
  * /proc/self/fd/N duplicates descriptor N, whatever it is; both share one position. Returns a
  * descriptor or -errno; -EISDIR, -EBADMSG: it is no regular file, and was not opened; -ENOEXEC: it
@@ -15,6 +17,11 @@ int foreign__open(int dir, const char *path, int flags);
 /* Does for a file that is open already what foreign__open() does after opening. 0 or -errno. */
 int foreign__begin(int fd);
 
+/* From now on foreign__open() opens only files of the users that were given here since
+ * foreign__of_all(), and files of root that all may read: for a server, which may read files of many
+ * users and works for one. A user's file may have become a link to another user's. 0 or -ENOSPC. */
+int foreign__only_of(uid_t uid);
+void foreign__of_all(void);
 /* foreign__open() calls confine() once, with the first file, and returns its error. */
 void foreign__confine_with(int (*confine)(int fd));
 /* From now on files are opened by the process at the other end of this socket. */

@@ -77,9 +77,8 @@ struct sync {
 
 /* ---- commands */
 
-/* Runs a command. 0 or -errno, logged but for -EFBIG and errors of take(). */
-static int ask(const struct accounting_options *o, char *const argv[],
-	       int (*take)(void *arg, const char *line), void *arg)
+int accounting_ask(const struct accounting_options *o, char *const argv[],
+		   int (*take)(void *arg, const char *line), void *arg)
 {
 	const char *slash = o->sacct ? strrchr(o->sacct, '/') : NULL;
 	char *dir = slash ? strndup(o->sacct, (size_t)(slash - o->sacct) + 1) : NULL;
@@ -91,9 +90,7 @@ static int ask(const struct accounting_options *o, char *const argv[],
 				.arg = arg};
 	int err = slurm_lines__read(&l);
 
-	if (err == -ENOENT)
-		log_error("%s%s: it cannot be run: is Slurm installed?", dir ? dir : "", argv[0]);
-	else if (err == -ETIME)
+	if (err == -ETIME)
 		log_error("%s: it has not answered within %.0f s, and was stopped: does slurmdbd "
 			  "run?",
 			  argv[0], l.seconds);
@@ -116,7 +113,12 @@ static int find_fields(struct sync *s)
 {
 	char *const argv[] = {"sacct", "--helpformat", NULL};
 
-	return ask(s->o, argv, take_help, &s->has_restarts);
+	int err = accounting_ask(s->o, argv, take_help, &s->has_restarts);
+
+	if (err == -ENOENT)
+		log_error("%s: it cannot be run: is Slurm installed?",
+			  s->o->sacct ? s->o->sacct : "sacct");
+	return err;
 }
 
 /* ---- one value */
@@ -533,7 +535,7 @@ static int ask_window(struct sync *s, double from, double to)
 	print_format(s, format, sizeof(format));
 	snprintf(delimiter, sizeof(delimiter), "--delimiter=%s", s->delimiter);
 	s->res->calls++;
-	return ask(s->o, argv, take_line, s);
+	return accounting_ask(s->o, argv, take_line, s);
 }
 
 /* Reads the jobs that ended from `from` to `to`, both included. 0; -EFBIG: there are too many;

@@ -28,4 +28,9 @@ struct accounting_result {
 int accounting__sync(struct index *ix, const struct accounting_options *o,
 		     struct accounting_result *res);
 
+/* For the files of this room: runs a command that is where sacct is. 0; -ENOENT: it cannot be run;
+ * -errno. Logged, but for -ENOENT, -EFBIG and errors of take(). */
+int accounting_ask(const struct accounting_options *o, char *const argv[],
+		   int (*take)(void *arg, const char *line), void *arg);
+
 #endif

@@ -123,14 +123,17 @@ struct use {
 	double runs, held_s, lost_s;
 };
 
-/* Adds " FROM job j WHERE ..." for the contact's jobs that were judged and began in that time. */
-static void add_jobs(struct query *q, const struct contact *c, double from, double to)
+/* Adds " FROM job j WHERE ..." for the contact's jobs that were judged, began in that time, and may
+ * be seen. */
+static void add_jobs(struct query *q, const struct contact *c, const struct viewer *v, double from,
+		     double to)
 {
 	query__add(q, " FROM job j WHERE j.findings IS NOT NULL AND j.start >= ? AND j.start < ?");
 	query__arg(q, db_value__int((int64_t)from));
 	query__arg(q, db_value__int((int64_t)to));
 	add_equal(q, " AND j.\"user\" = ?", c->user);
 	add_equal(q, " AND j.signature = ?", c->signature);
+	query__add_rights(q, "j.\"user\"", "j.account", "j.cluster", v);
 }
 
 /* Adds what use_in() reads. */
@@ -158,7 +161,8 @@ static struct use use_in(const struct db_value *v)
 	return u;
 }
 
-static int use_of(struct index *ix, const struct contact *c, double from, double to, struct use *u)
+static int use_of(struct index *ix, const struct contact *c, const struct viewer *v, double from,
+		  double to, struct use *u)
 {
 	struct db_rows r = {0};
 	struct query q;
@@ -166,7 +170,7 @@ static int use_of(struct index *ix, const struct contact *c, double from, double
 
 	query__add(&q, "SELECT ");
 	add_use(&q, c);
-	add_jobs(&q, c, from, to);
+	add_jobs(&q, c, v, from, to);
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
@@ -179,7 +183,8 @@ static int use_of(struct index *ix, const struct contact *c, double from, double
 
 /* Begin of the first job that was judged on the clusters of the contact's jobs: before it the index
  * knows nothing. *first is NaN if there are no such jobs. */
-static int known_since(struct index *ix, const struct contact *c, double from, double *first)
+static int known_since(struct index *ix, const struct contact *c, const struct viewer *v,
+		       double from, double *first)
 {
 	struct db_rows r = {0};
 	struct query q;
@@ -188,7 +193,7 @@ static int known_since(struct index *ix, const struct contact *c, double from, d
 	*first = NAN;
 	query__add(&q, "SELECT k.start FROM job k WHERE k.findings IS NOT NULL AND k.cluster IN "
 		       "(SELECT j.cluster");
-	add_jobs(&q, c, from, c->at);
+	add_jobs(&q, c, v, from, c->at);
 	query__add(&q, ") ORDER BY k.start LIMIT 1");
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
@@ -224,10 +229,10 @@ static void judge(struct advice *a, double now, double at)
 	a->has_helped = !strncmp(a->verdict, "helped", 6);
 }
 
-/* Sets what was lost in each week from `from` to `to`; before `first` (NaN: no jobs) the index knows
- * nothing. */
-static int find_weeks(struct index *ix, const struct contact *c, double from, double to, double first,
-		      struct advice *a)
+/* Sets what was lost in each week from `from` to `to`; before `first` (NaN: no jobs) the index
+ * knows nothing. */
+static int find_weeks(struct index *ix, const struct contact *c, const struct viewer *v,
+		      double from, double to, double first, struct advice *a)
 {
 	struct db_rows r = {0};
 	struct query q;
@@ -244,7 +249,7 @@ static int find_weeks(struct index *ix, const struct contact *c, double from, do
 	add_use(&q, c);
 	query__add(&q, ", (j.start - ?) / 604800");
 	query__arg(&q, db_value__int((int64_t)from));
-	add_jobs(&q, c, from, to);
+	add_jobs(&q, c, v, from, to);
 	query__add(&q, " GROUP BY 5");
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
@@ -257,37 +262,44 @@ static int find_weeks(struct index *ix, const struct contact *c, double from, do
 	return err;
 }
 
-/* Sets the name of the last job of the signature. 0 or -errno. */
-static int find_name(struct index *ix, struct contact *c, struct string_list *texts)
+/* Sets the name of the last job of the signature that may be seen. 0 or -errno. */
+static int find_name(struct index *ix, struct contact *c, const struct viewer *v,
+		     struct string_list *texts)
 {
-	const struct db_value arg = db_value__text(c->signature);
-	struct db_rows r;
+	struct db_rows r = {0};
+	struct query q;
 	int err;
 
 	if (!c->signature)
 		return 0;
-	err = db__ask(&r, ix->db,
-		      "SELECT name FROM job WHERE signature = ? ORDER BY start DESC LIMIT 1", &arg,
-		      1);
+	err = query__init(&q);
+	query__add(&q, "SELECT j.name FROM job j WHERE j.signature = ?");
+	query__arg(&q, db_value__text(c->signature));
+	query__add_rights(&q, "j.\"user\"", "j.account", "j.cluster", v);
+	query__add(&q, " ORDER BY j.start DESC LIMIT 1");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
 		c->name = copy(texts, &r.v[0]);
 	err = err ? err : r.err;
 	db_rows__end(&r);
+	query__free(&q);
 	return err;
 }
 
-static int advice_of(struct index *ix, const struct contact *c, struct advice *a)
+static int advice_of(struct index *ix, const struct contact *c, const struct viewer *v,
+		     struct advice *a)
 {
 	const double now = (double)time(NULL), to = fmin(now, c->at + CONTACT_AFTER_S);
 	const double from = c->at - CONTACT_BEFORE_S;
 	struct use before = {0, NAN, NAN}, after = {0, NAN, NAN};
 	double first = NAN;
-	int err = use_of(ix, c, from, c->at, &before);
+	int err = use_of(ix, c, v, from, c->at, &before);
 
 	if (!err && before.runs > 0)
-		err = known_since(ix, c, from, &first);
+		err = known_since(ix, c, v, from, &first);
 	if (!err)
-		err = use_of(ix, c, c->at, to, &after);
+		err = use_of(ix, c, v, c->at, to, &after);
 	*a = (struct advice){
 		.runs_before = before.runs,
 		.runs_after = after.runs,
@@ -299,7 +311,7 @@ static int advice_of(struct index *ix, const struct contact *c, struct advice *a
 	a->expected = before.lost_s / before.held_s * after.held_s / a->weeks_after;
 	a->saved = a->expected - a->lost_after;
 	judge(a, now, c->at);
-	return err ? err : find_weeks(ix, c, from, to, first, a);
+	return err ? err : find_weeks(ix, c, v, from, to, first, a);
 }
 
 void contact__add_up(struct advice_sum *s, const struct advice *a)
@@ -324,45 +336,52 @@ struct list {
 static int read_contacts(struct index *ix, double since, const struct viewer *v, struct list *l,
 			 struct string_list *texts)
 {
-	struct db_rows r;
-	const struct db_value from = db_value__int(isnan(since) ? 0 : (int64_t)since);
-	int err = db__ask(&r, ix->db,
-			  "SELECT " COLUMNS " FROM contact WHERE at >= ? ORDER BY at DESC, id DESC",
-			  &from, 1);
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
 
+	query__add(&q, "SELECT " COLUMNS " FROM contact WHERE at >= ?");
+	query__arg(&q, db_value__int(isnan(since) ? 0 : (int64_t)since));
+	query__add_rights(&q, "\"user\"", "account", "''", v);
+	query__add(&q, " ORDER BY at DESC, id DESC");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
 	while (!err && db_rows__next(&r)) {
 		if (room__grow(&l->v, l->n, 1, sizeof(*l->v))) {
 			err = -ENOMEM;
 			break;
 		}
-		l->v[l->n] = contact_of(r.v, texts);
-		l->n += v->sees_all || (l->v[l->n].user && !strcmp(l->v[l->n].user, v->user));
+		l->v[l->n++] = contact_of(r.v, texts);
 	}
 	err = err ? err : r.err;
 	db_rows__end(&r);
+	query__free(&q);
 	return err;
 }
 
 int contact__last(struct contact *c, struct advice *a, struct index *ix, const struct viewer *v,
 		  const struct contact *like, struct string_list *texts)
 {
-	const struct db_value args[] = {db_value__text(like->user), db_value__text(like->rule),
-					db_value__text(like->signature)};
-	struct db_rows r;
-	int err;
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
 
-	if (!v->sees_all && strcmp(like->user, v->user) != 0)
-		return -ENOENT;
-	err = db__ask(&r, ix->db,
-		      "SELECT " COLUMNS " FROM contact WHERE \"user\" = ? AND (rule IS NULL OR rule = "
-		      "?) AND (signature IS NULL OR signature = ?) ORDER BY at DESC, id DESC LIMIT 1",
-		      args, sizeof(args) / sizeof(*args));
+	query__add(&q, "SELECT " COLUMNS " FROM contact WHERE \"user\" = ? AND (rule IS NULL OR "
+		       "rule = ?) AND (signature IS NULL OR signature = ?)");
+	query__arg(&q, db_value__text(like->user));
+	query__arg(&q, db_value__text(like->rule));
+	query__arg(&q, db_value__text(like->signature));
+	query__add_rights(&q, "\"user\"", "account", "''", v);
+	query__add(&q, " ORDER BY at DESC, id DESC LIMIT 1");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
 		*c = contact_of(r.v, texts);
 	else
 		err = err ? err : r.err ? r.err : -ENOENT;
 	db_rows__end(&r);
-	return err ? err : advice_of(ix, c, a);
+	query__free(&q);
+	return err ? err : advice_of(ix, c, v, a);
 }
 
 int contact__each(struct index *ix, double since, const struct viewer *v, contact_take *take,
@@ -375,9 +394,9 @@ int contact__each(struct index *ix, double since, const struct viewer *v, contac
 	for (unsigned i = 0; !err && i < l.n; i++) {
 		struct advice a;
 
-		err = find_name(ix, &l.v[i], &texts);
+		err = find_name(ix, &l.v[i], v, &texts);
 		if (!err)
-			err = advice_of(ix, &l.v[i], &a);
+			err = advice_of(ix, &l.v[i], v, &a);
 		if (!err)
 			err = take(arg, &l.v[i], &a);
 	}

@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "analysis/pika/pika.h"
 #include "identity/jobspec.h"
+#include "index/coordinators.h"
 #include "index/sums.h"
 
 void job_filter__init(struct job_filter *f)
@@ -575,8 +576,19 @@ bool query__is_of_days(struct index *ix, const struct job_filter *f)
 	return !job_filter__is_of_rows(f) && fits(ix, f, "day") && find_dirty(ix, &d) && !d.n;
 }
 
-/* Restricts a table to the reader's user, whatever the filter asks for. */
-static void add_rights(struct query *q, const char *user, const struct viewer *v)
+/* Entries of coordinators.h that count, of the viewer. */
+static void add_entries(struct query *q, const struct viewer *v)
+{
+	query__add(q, "FROM coordinator c WHERE c.\"user\" = ?");
+	text_arg(q, v->user, strlen(v->user));
+	query__add(q, " AND c.at >= ?");
+	query__arg(q, db_value__int((int64_t)((double)time(NULL) - COORDINATORS_LAST_S)));
+}
+
+/* Databases use their index of accounts for the list alone; the clusters of an entry are compared
+ * for the rows that it finds. */
+void query__add_rights(struct query *q, const char *user, const char *account, const char *cluster,
+		       const struct viewer *v)
 {
 	if (v->sees_all)
 		return;
@@ -584,6 +596,19 @@ static void add_rights(struct query *q, const char *user, const struct viewer *v
 	query__add(q, user);
 	query__add(q, " = ?");
 	text_arg(q, v->user, strlen(v->user));
+	if (v->coordinates) {
+		query__add(q, " OR (");
+		query__add(q, account);
+		query__add(q, " IN (SELECT c.account ");
+		add_entries(q, v);
+		query__add(q, ") AND EXISTS (SELECT 1 ");
+		add_entries(q, v);
+		query__add(q, " AND c.account = ");
+		query__add(q, account);
+		query__add(q, " AND c.cluster IN ('', ");
+		query__add(q, cluster);
+		query__add(q, ")))");
+	}
 	query__add(q, ")");
 }
 
@@ -598,7 +623,7 @@ void query__where_sums(struct query *q, const char *table, const struct job_filt
 		is_begin(f->until, of_month, &to);
 	}
 	query__add(q, " WHERE true");
-	add_rights(q, "s.\"user\"", v);
+	query__add_rights(q, "s.\"user\"", "s.account", "s.cluster", v);
 	add_bound(q, of_month ? " AND s.month >= ?" : " AND s.day >= ?", from);
 	add_bound(q, of_month ? " AND s.month < ?" : " AND s.day < ?", to);
 	add_list(q, "s.cluster", f->cluster);
@@ -612,7 +637,7 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 	int err;
 
 	query__add(q, " WHERE true");
-	add_rights(q, "j.\"user\"", v);
+	query__add_rights(q, "j.\"user\"", "j.account", "j.cluster", v);
 	/* With +start databases use no index on start. */
 	add_bound(q, q->in_order ? " AND +j.start >= ?" : " AND j.start >= ?", f->since);
 	add_bound(q, q->in_order ? " AND +j.start < ?" : " AND j.start < ?", f->until);

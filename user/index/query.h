@@ -13,7 +13,9 @@
 
 /* Who asks. */
 struct viewer {
-	bool sees_all; /* staff, or the index is the viewer's own */
+	bool sees_all;	  /* staff, or the index is the viewer's own */
+	bool is_own;	  /* the latter */
+	bool coordinates; /* the accounts that coordinators.h has of the user are seen, too */
 	const char *user;
 };
 
@@ -82,6 +84,9 @@ void query__arg(struct query *q, struct db_value v);
 /* Adds " WHERE ..." for the table job, which the statement calls j. 0; -EINVAL: the filter makes no
  * sense, logged. */
 int query__where(struct query *q, const struct job_filter *f, const struct viewer *v);
+/* Adds " AND (...)", of a table with a user, an account and a cluster, what the viewer may see. */
+void query__add_rights(struct query *q, const char *user, const char *account, const char *cluster,
+		       const struct viewer *v);
 /* Adds what the findings of the filter's rule cost the job j, in core-s. */
 void query__add_cost(struct query *q, const struct job_filter *f);
 /* Returns the table of sums that gives the same answer, for FROM, valid until the next call: "day",

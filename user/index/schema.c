@@ -28,9 +28,10 @@
 	"read_bytes {real}, write_bytes {real}, read_bw_max {real}, write_bw_max {real}, " \
 	"PRIMARY KEY (job, fs))"
 
-#define NODE                                                                                  \
-	"CREATE TABLE node (id {id}, cluster {text} NOT NULL, name {text} NOT NULL, model {text}, " \
-	"cores {real}, cpus {real}, memory_mb {real}, is_sure BIGINT NOT NULL, "             \
+#define NODE                                                                                \
+	"CREATE TABLE node (id {id}, cluster {text} NOT NULL, name {text} NOT NULL, model " \
+	"{text}, "                                                                          \
+	"cores {real}, cpus {real}, memory_mb {real}, is_sure BIGINT NOT NULL, "            \
 	"UNIQUE (cluster, name))"
 
 static const char node_rows[] = "CREATE TABLE node_row (node INTEGER NOT NULL, "
@@ -40,24 +41,28 @@ static const char node_rows[] = "CREATE TABLE node_row (node INTEGER NOT NULL, "
 				", PRIMARY KEY (node, t, job)) {keyed}";
 /* Jobs that Slurm's queue has, or whose steps have files of running ones; names of columns that job
  * has, too, are its. What no feed says is NULL. */
-#define RUNNING                                                                                   \
-	"CREATE TABLE running (id {id}, cluster {text} NOT NULL, job_id BIGINT NOT NULL, "        \
-	"array_id BIGINT, array_task BIGINT, array_tasks {text}, het_id BIGINT, sluid {text}, "   \
-	"\"user\" {text} NOT NULL, account {text} NOT NULL, partition {text} NOT NULL, "          \
-	"name {text}, program {text}, signature {text}, state {text} NOT NULL, submit BIGINT, "   \
-	"start BIGINT, estimated BIGINT, limit_s BIGINT, nodes BIGINT, node_list {text}, "        \
-	"cpus BIGINT, cores {real}, gpus BIGINT, mem_asked_mb {real}, reason {text}, "            \
-	"queued_at BIGINT, directory {text}, mtime {real}, files BIGINT, last BIGINT, "           \
-	"cpu_share {real}, spark {text}, memory_share {real}, gpu_share {real}, "                 \
-	"io_bytes_s {real}, findings BIGINT, rule {text}, severity BIGINT, text {text}, "         \
-	"since BIGINT, found BIGINT, losing_cores {real}, full_at BIGINT, finding_list {text}, "  \
+#define RUNNING                                                                                  \
+	"CREATE TABLE running (id {id}, cluster {text} NOT NULL, job_id BIGINT NOT NULL, "       \
+	"array_id BIGINT, array_task BIGINT, array_tasks {text}, het_id BIGINT, sluid {text}, "  \
+	"\"user\" {text} NOT NULL, account {text} NOT NULL, partition {text} NOT NULL, "         \
+	"name {text}, program {text}, signature {text}, state {text} NOT NULL, submit BIGINT, "  \
+	"start BIGINT, estimated BIGINT, limit_s BIGINT, nodes BIGINT, node_list {text}, "       \
+	"cpus BIGINT, cores {real}, gpus BIGINT, mem_asked_mb {real}, reason {text}, "           \
+	"queued_at BIGINT, directory {text}, mtime {real}, files BIGINT, last BIGINT, "          \
+	"cpu_share {real}, spark {text}, memory_share {real}, gpu_share {real}, "                \
+	"io_bytes_s {real}, findings BIGINT, rule {text}, severity BIGINT, text {text}, "        \
+	"since BIGINT, found BIGINT, losing_cores {real}, full_at BIGINT, finding_list {text}, " \
 	"UNIQUE (job_id, cluster))"
+#define COORDINATOR                                                                     \
+	"CREATE TABLE coordinator (\"user\" {text} NOT NULL, account {text} NOT NULL, " \
+	"cluster {text} NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (\"user\", account, cluster))"
 
 static const char *const tables[] = {
 	NODE,
 	node_rows,
 	JOB_FS,
 	RUNNING,
+	COORDINATOR,
 	"CREATE TABLE finding (job BIGINT NOT NULL, n BIGINT NOT NULL, rule {text} NOT NULL, "
 	"severity BIGINT NOT NULL, cost_core_s {real}, saving {real}, at_least BIGINT, text "
 	"{text}, "
@@ -88,7 +93,6 @@ static const char *const tables[] = {
 	"lost_core_s {real}, PRIMARY KEY (day, cluster, partition, quantity, bin))",
 	"CREATE TABLE contact (id {id}, at BIGINT NOT NULL, who {text} NOT NULL, \"user\" {text}, "
 	"account {text}, rule {text}, signature {text}, job BIGINT, ticket {text}, text {text})",
-	"CREATE TABLE access (at BIGINT NOT NULL, who {text} NOT NULL, what {text} NOT NULL)",
 	"CREATE TABLE dirty (day BIGINT NOT NULL, month BIGINT NOT NULL, cluster {text} NOT NULL, "
 	"\"user\" {text} NOT NULL, "
 	"account {text} NOT NULL, partition {text} NOT NULL, "
@@ -192,7 +196,14 @@ static const char *const from_1[] = {
 	NULL,
 };
 
-static const char *const from_2[] = {NODE, node_rows, RUNNING, NULL};
+static const char *const from_2[] = {
+	NODE,
+	node_rows,
+	RUNNING,
+	(COORDINATOR),
+	"DROP TABLE IF EXISTS access", /* nothing was in it */
+	NULL,
+};
 
 /* A step for each version that needs more than new columns of job. */
 static const struct schema_step steps[] = {
@@ -309,14 +320,15 @@ static int bring_forward(struct db *d)
 static int clear(struct db *d)
 {
 	static const char *const sql[] = {
-		"DELETE FROM job",	 "DELETE FROM finding",
-		"DELETE FROM job_node",	 "DELETE FROM file",
-		"DELETE FROM directory", "DELETE FROM day",
-		"DELETE FROM month",	 "DELETE FROM day_rule",
-		"DELETE FROM hist",	 "DELETE FROM admin_comment",
-		"DELETE FROM dirty",	 "DELETE FROM meta WHERE key LIKE 'accounted%'",
-		"DELETE FROM job_fs",	 "DELETE FROM node_row",
-		"DELETE FROM node",	 "DELETE FROM running"};
+		"DELETE FROM job",	   "DELETE FROM finding",
+		"DELETE FROM job_node",	   "DELETE FROM file",
+		"DELETE FROM directory",   "DELETE FROM day",
+		"DELETE FROM month",	   "DELETE FROM day_rule",
+		"DELETE FROM hist",	   "DELETE FROM admin_comment",
+		"DELETE FROM dirty",	   "DELETE FROM meta WHERE key LIKE 'accounted%'",
+		"DELETE FROM job_fs",	   "DELETE FROM node_row",
+		"DELETE FROM node",	   "DELETE FROM running",
+		"DELETE FROM coordinator", "DELETE FROM meta WHERE key LIKE 'coordinators_at%'"};
 	int err = db__begin(d);
 
 	for (size_t i = 0; !err && i < sizeof(sql) / sizeof(*sql); i++)
@@ -335,7 +347,6 @@ static void rescue(struct db *d)
 		"INSERT INTO contact (at, who, \"user\", account, rule, signature, job, ticket, "
 		"text) SELECT at, who, \"user\", account, rule, signature, job, ticket, text FROM "
 		"old.contact",
-		"INSERT INTO access (at, who, what) SELECT at, who, what FROM old.access",
 		"INSERT INTO mail (id, about, at) SELECT id, about, at FROM old.mail",
 		"INSERT INTO meta (key, value) SELECT key, value FROM old.meta WHERE key LIKE "
 		"'forgotten%' OR key IN ('rows_before', 'names_before')", /* privacy.c */

@@ -10,9 +10,11 @@ import { find } from './find.js';
 import { flame } from './flame.js';
 import { folded } from './fold.js';
 import { io } from './io.js';
+import { lines, way } from './jobpage.js';
 import { jobs } from './jobs.js';
 import { node } from './node.js';
 import { plot } from './plot.js';
+import { refused } from './refused.js';
 import { report } from './report.js';
 import { running } from './running.js';
 import { nav, site, wrong } from './site.js';
@@ -29,13 +31,13 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	const page = site?.error ? wrong : pageOfSite(data) ?? (data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report);
+	const page = site?.error ? wrong : data.refused ? refused : data.lines ? lines : pageOfSite(data) ?? (data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report);
 
 	if (site?.is_static) {
 		withoutServer();
 		data.jobs &&= site.page === 'jobs' ? sent(data.jobs) : data.jobs;
 	}
 	if (site)
-		document.body.prepend(nav());
+		document.body.prepend(nav(), way());
 	window.jobprof = page(data);
 }

@@ -3,6 +3,7 @@
 // the address, by the names of the verbs' options; following a link asks the server again.
 import { el, name, section, soft } from './dom.js';
 import { count, day, plain, share } from './format.js';
+import { sees } from './sees.js';
 
 const text = globalThis.document?.getElementById('site')?.textContent ?? '';
 
@@ -42,7 +43,7 @@ function search() {
 // The links to the other pages, above any page of a server.
 export function nav() {
 	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: address(p), 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
-		search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), site.sees_all ? ' sees all jobs' : ' sees own jobs'));
+		search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), sees(site)));
 }
 
 // ---- filters

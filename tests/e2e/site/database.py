@@ -180,7 +180,7 @@ def versions_of_the_schema():
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE meta SET value = 1 WHERE key = 'version'")
         db.execute("ALTER TABLE job DROP COLUMN offloads")
-        for table in ("job_fs", "node", "node_row"):  # which later versions have brought
+        for table in ("job_fs", "node", "node_row", "running", "coordinator"):  # which later versions have brought
             db.execute("DROP TABLE %s" % table)
         for column in ("kind", "code", "needs", "used", "asked"):  # and what version 2 has more
             db.execute("ALTER TABLE finding DROP COLUMN %s" % column)

@@ -46,12 +46,12 @@ def is_heard(path):
 class Server:
     """The program, at a socket or its port."""
 
-    def __init__(self, *args, own=False, env=None, at=None):
+    def __init__(self, *args, own=False, env=None, at=None, wrap=()):
         top = tmpdir("web")
         os.chmod(TMP, 0o755)
         os.chmod(top, 0o755)
         self.socket, self.port = at or os.path.join(top, "web.sock"), None
-        words = [JOBPROF, "serve", *(["--own"] if own else ["--socket", self.socket]), *args]
+        words = [*wrap, JOBPROF, "serve", *(["--own"] if own else ["--socket", self.socket]), *args]
         self.log = open(os.path.join(top, "log"), "w+")
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=self.log, text=True, env=plain_env(TZ="UTC", HOME=TMP, LC_ALL="C.UTF-8", **(env or {})))
         if own:
@@ -77,8 +77,11 @@ class Server:
         s = socket.socket(socket.AF_UNIX)
         s.settimeout(20)
         s.connect(self.socket)
-        s.sendall(data)
         out = b""
+        try:
+            s.sendall(data)
+        except ConnectionError:
+            pass  # it has read enough
         try:
             while not out.endswith(b"\n"):
                 part = s.recv(65536)
@@ -216,6 +219,7 @@ def nothing_of_others():
         answers = [s.ask("/job/%d" % j, uid=OTHER) for j in (theirs, none)]
         for _, headers, _ in answers:
             headers.pop("Date", None)
+        answers = [(status, headers, re.sub(rb'"now":\d+', b"", body)) for status, headers, body in answers]
         is_equal("serve: not yours and not there are the same", answers[0], answers[1])
         is_equal("serve: which is 403", answers[0][0], 403)
         for filters in ("user=zz_other1", "name=zz_job", "project=zz_project", "node=zz1", "program=zz_program", "jobs=%d" % theirs):

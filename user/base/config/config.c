@@ -33,6 +33,7 @@ const char *const config_ipmi_keys[CONFIG_IPMI] = {IPMI_FREQUENCY, IPMI_SENSORS,
 
 /* Words of a key, each of which stands for its place in the list. */
 static const char *const bools[] = {"no", "yes", NULL};
+static const char *const coordinators_see[] = {"jobs", "sums", NULL};
 static const char *const sample_events[] = {"cpu-clock", "cycles", NULL};
 static const char *const extern_steps[] = {"used", "all", NULL};
 static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
@@ -175,6 +176,18 @@ static const struct config_key keys[] = {
 	 "yes: AutoMerge stores what jobprof report finds in the job's file, too."},
 	{"IndexDatabase", TEXT(index), NULL, "/var/lib/jobprof-index/index.db", 0,
 	 "The index of all jobs, see jobprof-index(1): the path of SQLite's file, or postgresql://..."},
+	{"ViewGroups", TEXT(view_groups), NULL, "none", 0,
+	 "Groups whose members see all jobs of the index: a list."},
+	{"StaffGroups", TEXT(staff_groups), "jobprof", NULL, 0,
+	 "Groups whose members see all jobs of the index, and note contacts: a list."},
+	{"CoordinatorSees", YES_NO(coordinator_sums, coordinators_see), "jobs", NULL, 0,
+	 "What Slurm's coordinators see of their accounts in the index: jobs, or sums, of usage alone."},
+	{"ProxyUser", NAME(proxy_user), NULL, "nobody is believed", 0,
+	 "The user of the web server before jobprof serve, whose header is believed."},
+	{"UserHeader", NAME(user_header), "X-Remote-User", NULL, 0,
+	 "The header in which that web server names who asks."},
+	{"FrameAncestors", TEXT(frame_ancestors), NULL, "none", 0,
+	 "Other sites that may show pages of jobprof serve in a frame, with blanks between them."},
 	{"PriceCoreHour", NUMBER(prices.core_h, "a price from", 0, 1e6), "0", "not known", 0,
 	 "What an hour of a core costs, for jobprof usage and digest."},
 	{"PriceGPUHour", NUMBER(prices.gpu_h, "a price from", 0, 1e6), "0", "not known", 0,

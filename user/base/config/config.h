@@ -10,7 +10,7 @@
 #include "base/log.h"
 
 #define CONFIG_PATTERNS 8
-#define CONFIG_KEYS	56
+#define CONFIG_KEYS	64
 
 /* Keys of acct_gather.conf that are about power by IPMI. */
 #define CONFIG_IPMI 5
@@ -77,6 +77,11 @@ struct config {
 	enum config_unwind unwind;	     /* StackUnwind */
 	bool by_cycles;			     /* SampleEvent=cycles */
 	char *index;			     /* IndexDatabase */
+	char *proxy_user;		     /* ProxyUser */
+	char *user_header;		     /* UserHeader */
+	char *frame_ancestors;		     /* FrameAncestors, as written */
+	char *view_groups, *staff_groups;    /* ViewGroups, StaffGroups: lists, as written */
+	bool coordinator_sums;		     /* CoordinatorSees=sums */
 	struct prices prices;		     /* PriceCoreHour, ...; 0: not known */
 	char *sensors;			     /* Sensors: which sources are read */
 	char *sys_root; /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */

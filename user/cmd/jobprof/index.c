@@ -14,6 +14,7 @@
 #include "cmd/jobprof/index_actions.h"
 #include "cmd/jobprof/verbs.h"
 #include "index/accounting.h"
+#include "index/coordinators.h"
 #include "index/exchange.h"
 #include "index/scan.h"
 #include "index/sums.h"
@@ -224,6 +225,8 @@ static int do_sync(const struct index_options *o, const char *where, int n, char
 	if (index__open(&ix, where, DB_WRITE))
 		return 1;
 	err = accounting__sync(&ix, &how, &res);
+	if (!err)
+		coordinators__sync(&ix, &how);
 	index__close(&ix);
 	printf("sacct: %lu job%s", res.jobs, res.jobs == 1 ? "" : "s");
 	if (res.senseless)

@@ -19,6 +19,7 @@
 #include "cmd/jobprof/index_actions.h"
 #include "cmd/jobprof/mail.h"
 #include "index/accounting.h"
+#include "index/coordinators.h"
 #include "index/privacy.h"
 #include "index/queue.h"
 #include "index/running.h"
@@ -89,6 +90,7 @@ static void serve(const struct index_options *o, const char *where, bool comment
 
 	if (syncs && !ended && now >= *sync_at && !index__open(&ix, where, DB_WRITE)) {
 		*sync_at = accounting__sync(&ix, &how, &res) ? now + SYNC_AGAIN_S : 0;
+		coordinators__sync(&ix, &how);
 		index__close(&ix);
 	}
 	if (comments && !ended)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config/config.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/serve_page.h"
@@ -18,6 +19,10 @@
 #define SOCKET	 "/run/jobprof-web/web.sock"
 #define SECONDS	 30
 #define FIRST_FD 3 /* of systemd, sd_listen_fds(3) */
+
+#define JOBPROF_CONF JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
+#define HEADER	     "X-Remote-User"
+#define FRAMES_MAX   256
 
 struct options {
 	struct site_args site;
@@ -35,11 +40,14 @@ static const struct opt opts[] = {
 	 OPT_TEXT(struct options, page)},
 	{0, "socket", "PATH", "a Unix socket there (default " SOCKET ")",
 	 OPT_TEXT(struct options, socket)},
-	{0, "proxy-user", "USER", "the user of a web server that names who asks in a header",
+	{0, "proxy-user", "USER",
+	 "the user of a web server that names who asks in a header; default: ProxyUser of "
+	 "jobprof.conf",
 	 OPT_TEXT(struct options, proxy)},
-	{0, "user-header", "NAME", "the header (default X-Remote-User)",
+	{0, "user-header", "NAME", "the header; default: UserHeader, else " HEADER,
 	 OPT_TEXT(struct options, header)},
-	{0, "frame-ancestors", "LIST", "other sites that may show pages in a frame",
+	{0, "frame-ancestors", "LIST",
+	 "other sites that may show pages in a frame; default: FrameAncestors",
 	 OPT_TEXT(struct options, frames)},
 	OPTS_DATABASE(struct options),
 	{0},
@@ -101,8 +109,42 @@ static int find_proxy(struct http_server *s, const char *name)
 	s->proxy = p ? p->pw_uid : (uid_t)-1;
 	if (!name || p)
 		return 0;
-	log_error("--proxy-user %s: there is no such user", name);
+	log_error("ProxyUser %s: there is no such user", name);
 	return 2;
+}
+
+/* What the command line leaves to jobprof.conf. Errors in the file are logged. 0 or 1. */
+static int take_config(struct options *o, struct config *c)
+{
+	if (config__init(c))
+		return 1;
+	if (!access(JOBPROF_CONF, R_OK) && config__load(c, JOBPROF_CONF))
+		return 1;
+	o->proxy = o->proxy ? o->proxy : c->proxy_user;
+	o->header = o->header ? o->header : c->user_header;
+	o->frames = o->frames ? o->frames : c->frame_ancestors;
+	return 0;
+}
+
+/* Both become parts of HTTP: a name of a header, and a part of the policy that ";" would end. */
+static int check_words(const struct options *o)
+{
+	static const char name[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+
+	if (!*o->header || o->header[strspn(o->header, name)]) {
+		log_error("UserHeader %s: it is letters, digits, - and _", o->header);
+		return 2;
+	}
+	for (const char *p = o->frames ? o->frames : ""; *p; p++) {
+		if (*p >= ' ' && *p <= '~' && !strchr(";,\"", *p) && p - o->frames < FRAMES_MAX)
+			continue;
+		log_error("FrameAncestors: it is a list of sites, as https://ondemand.example.org, "
+			  "with blanks between them, of at most %d characters",
+			  FRAMES_MAX);
+		return 2;
+	}
+	return 0;
 }
 
 static int check(const struct options *o)
@@ -122,14 +164,14 @@ static int run(const struct options *o, struct serve_site *site)
 		.answer = serve_page__answer,
 		.rights = serve_page__rights,
 		.arg = site,
-		.user_header = o->header ? o->header : "X-Remote-User",
+		.user_header = o->header ? o->header : HEADER,
 		.frame_ancestors = o->frames,
 		.seconds = SECONDS,
 		.children = cpus > 1 ? 2 * (unsigned)cpus : 2,
 	};
 	char user[72];
 	sigset_t stop;
-	int status = find_proxy(&s, o->proxy);
+	int status = o->own ? 0 : check_words(o);
 
 	if (o->page) {
 		http_peer__name(user, sizeof(user), getuid());
@@ -143,6 +185,8 @@ static int run(const struct options *o, struct serve_site *site)
 	sigprocmask(SIG_BLOCK, &stop, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (!status)
+		status = find_proxy(&s, o->proxy);
+	if (!status)
 		status = o->own ? listen_own(&s, o) : listen_site(&s, o);
 	if (status)
 		return status;
@@ -153,6 +197,7 @@ int verb_serve(int argc, char **argv)
 {
 	struct serve_site site = {0};
 	struct options o = {0};
+	struct config c = {0};
 	char *where = NULL;
 	bool is_own = true;
 	int status;
@@ -167,6 +212,10 @@ int verb_serve(int argc, char **argv)
 	if (status)
 		return status;
 	site.is_own = o.own;
+	if (!o.own && take_config(&o, &c)) {
+		config__free(&c);
+		return 1;
+	}
 	if (o.own) {
 		site.where = o.site.database;
 	} else {
@@ -176,6 +225,7 @@ int verb_serve(int argc, char **argv)
 				  "your "
 				  "own jobs are --own");
 			free(where);
+			config__free(&c);
 			return 1;
 		}
 		site.where = where;
@@ -186,5 +236,6 @@ int verb_serve(int argc, char **argv)
 		serve_site__close(&site);
 	}
 	free(where);
+	config__free(&c);
 	return status;
 }

@@ -5,29 +5,20 @@
  */
 #include "cmd/jobprof/serve_page.h"
 
-#include <fcntl.h>
-#include <math.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/log.h"
-#include "base/program.h"
 #include "base/str.h"
 #include "cmd/jobprof/html_page.h"
-#include "cmd/jobprof/site_about.h"
-#include "cmd/jobprof/serve_panel.h"
+#include "cmd/jobprof/serve_job.h"
+#include "cmd/jobprof/serve_shell.h"
 #include "cmd/jobprof/site_args.h"
+#include "cmd/jobprof/site_viewer.h"
 #include "cmd/jobprof/verbs.h"
 
-#define SHELL_MAX  65536
-#define PLACE	   "<!--site-->" /* in the shell, once: what all pages have */
-#define ROOT	   "%root%"	 /* there, too: the way to the folder of "assets" */
 #define WORDS	   (HTTP_ARGS_MAX + 8)
 #define OUTPUT_MAX (256u << 20)
 #define PARTS	   6
@@ -175,16 +166,13 @@ static int make_words(struct words *w, const struct part *part, const struct htt
 	return err;
 }
 
-/* 0; -1: an argument is none of this page, which is printed. */
-static int check_arguments(const struct page *p, const struct http_address *a)
+/* The name of an argument that is none of this page; NULL: there is none. */
+static const char *find_wrong(const struct page *p, const struct http_address *a)
 {
-	for (unsigned i = 0; i < a->nargs; i++) {
-		if (is_allowed(p, a->args[i].name))
-			continue;
-		printf("%s: this page has no such argument\n", a->args[i].name);
-		return -1;
-	}
-	return 0;
+	for (unsigned i = 0; i < a->nargs; i++)
+		if (!is_allowed(p, a->args[i].name))
+			return a->args[i].name;
+	return NULL;
 }
 
 /* As a shell reads it. */
@@ -213,92 +201,6 @@ static char *command_line(const struct words *w)
 	return fclose(out) ? NULL : text;
 }
 
-/* ---- what all pages have */
-
-/* The names of all pages, for links to them. */
-static json_t *list_pages(void)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++)
-		json_array_append_new(list, json__text(pages[i].path + 1));
-	return list;
-}
-
-/* The way from a page to the folder of all pages: it is relative, as the site's web server may
- * have them below any folder. */
-static const char *root_of(const char *path)
-{
-	static const char ups[] = "../../../../../../../../";
-	size_t depth = 0;
-
-	for (const char *p = path + 1; *p; p++)
-		depth += *p == '/';
-	return depth * 3 < sizeof(ups) ? ups + sizeof(ups) - 1 - depth * 3 : ups;
-}
-
-static json_t *words_json(const char *words)
-{
-	json_t *a = json_array();
-	size_t n;
-
-	for (const char *p = words; *p; p += n + (p[n] == ' ')) {
-		n = strcspn(p, " ");
-		json_array_append_new(a, json_stringn(p, n));
-	}
-	return a;
-}
-
-static json_t *site_json(const struct serve_site *s, const struct http_request *r, const char *page,
-			 const struct words *w)
-{
-	json_t *o = json_object(), *args = json_object();
-	char *line = w ? command_line(w) : NULL;
-
-	for (unsigned i = 0; i < r->address.nargs; i++)
-		json__set(args, r->address.args[i].name, json__text(r->address.args[i].value));
-	json__set(o, "page", json__text(page));
-	json__set(o, "root", json__text(root_of(r->address.path)));
-	json__set(o, "is_static", json_boolean(s->up));
-	if (s->files)
-		json__set(o, "files", words_json(s->files));
-	json__set(o, "arguments", args);
-	json__set(o, "command", line ? json__text(line) : json_null());
-	json__set(o, "user", json__text(s->shown ? s->shown : r->user));
-	json__set(
-		o, "sees_all",
-		json_boolean(s->shown ? s->shows_all : s->is_own || site_args__is_staff(r->user)));
-	json__set(o, "now", json_integer(time(NULL)));
-	json__set(o, "version", json__text(JOBPROF_VERSION));
-	json__set(o, "pages", list_pages());
-	site_about__add(o);
-	free(line);
-	return o;
-}
-
-/* The shell with the way to its script and style, and with that JSON, which is released. The caller
- * frees it; NULL: no memory. */
-static char *fill_shell(const struct serve_site *s, const struct http_request *r, json_t *site)
-{
-	char *text = NULL, *page;
-	const char *p = s->shell, *at;
-	size_t n;
-	FILE *out = open_memstream(&text, &n);
-
-	for (; out && (at = strstr(p, ROOT)); p = at + strlen(ROOT))
-		fprintf(out, "%.*s%s%s", (int)(at - p), p, root_of(r->address.path),
-			s->up ? s->up : "");
-	if (out)
-		fputs(p, out);
-	if (!out || fclose(out)) {
-		json_decref(site);
-		return NULL;
-	}
-	page = html_page__fill(text, PLACE, site);
-	free(text);
-	return page;
-}
-
 /* ---- answers */
 
 /* Copies a verb's output behind what is in `out`; "null": there is none. 0 or -1. */
@@ -325,7 +227,7 @@ static int print_part(FILE *out, const struct part *part, const struct http_addr
 	int fd = -1, status = 1;
 
 	if (!make_words(&w, part, a) && !add(&w, strdup("--json")))
-		status = serve_panel__run(part->verb, w.n, w.v, &fd);
+		status = serve_shell__run(part->verb, w.n, w.v, &fd);
 	fprintf(out, "\"%s\":", part->name);
 	if (fd < 0 || copy_output(out, fd))
 		status = 1;
@@ -363,7 +265,8 @@ static int make_data(const struct page *p, const struct http_address *a, char **
 static int show_own_page(const struct serve_site *s, const struct http_request *r,
 			 const struct page *p, struct words *w)
 {
-	char *shell = fill_shell(s, r, site_json(s, r, p->path + 1, w));
+	char *shell =
+		serve_shell__fill(s, r, serve_shell__site(s, r, p->path + 1, command_line(w)));
 	int status;
 
 	html_page__use(shell);
@@ -375,7 +278,7 @@ static int show_own_page(const struct serve_site *s, const struct http_request *
 static int show_page(const struct serve_site *s, const struct http_request *r, const struct page *p,
 		     struct words *w)
 {
-	json_t *site = site_json(s, r, p->path + 1, w);
+	json_t *site = serve_shell__site(s, r, p->path + 1, command_line(w));
 	char *shell, *data = NULL;
 	int status;
 
@@ -385,7 +288,7 @@ static int show_page(const struct serve_site *s, const struct http_request *r, c
 	}
 	status = make_data(p, &r->address, &data);
 	json__set(site, "error", json_boolean(status == 2));
-	shell = fill_shell(s, r, site);
+	shell = serve_shell__fill(s, r, site);
 	if (!shell || !data || status == 1 || html_page__put_text(STDOUT_FILENO, shell, data))
 		status = 1;
 	free(shell);
@@ -416,16 +319,20 @@ static int answer_page(const struct serve_site *s, const struct http_request *r,
 		       const struct page *p, enum http_type *type)
 {
 	struct words w = {0};
+	const char *wrong = find_wrong(p, &r->address);
+	char what[128];
 	int status = 500;
 
-	if (check_arguments(p, &r->address)) {
-		*type = HTTP_TEXT;
-		return 400;
+	if (wrong) {
+		snprintf(what, sizeof(what), "%.64s: this page has no such argument", wrong);
+		return serve_shell__refuse(s, r, 400, what, type);
 	}
 	if (make_words(&w, &p->parts[0], &r->address)) {
 		*type = HTTP_TEXT;
 	} else if (*type == HTTP_HTML) {
 		status = show_page(s, r, p, &w);
+		if (status == 500)
+			serve_shell__refuse(s, r, status, NULL, type);
 	} else {
 		status = print_data(p, r, &w, *type);
 		status = status == 2 ? 400 : status ? 500 : 200;
@@ -435,78 +342,6 @@ static int answer_page(const struct serve_site *s, const struct http_request *r,
 	return status;
 }
 
-/* The address of the style, from a page. False: the shell has none. */
-static bool style_of(const struct serve_site *s, const struct http_request *r, char *text,
-		     size_t size)
-{
-	const char *end = strstr(s->shell, ".css\""), *begin = end;
-
-	while (begin && begin > s->shell && begin[-1] != '/')
-		begin--;
-	return begin && (size_t)snprintf(text, size, "%s%sassets/%.*s", root_of(r->address.path),
-					 s->up ? s->up : "", (int)(end + 4 - begin), begin) < size;
-}
-
-/* The job's page is that of report --html; of a panel a picture alone. */
-static int answer_job(const struct serve_site *s, const struct http_request *r, const char *id,
-		      bool is_panel, enum http_type *type)
-{
-	struct string_list files = {0};
-	char style[256], *shell;
-	int status = 403;
-
-	*type = HTTP_TEXT;
-	if (!serve_panel__files(&files, s->is_own ? NULL : r->user, id)) {
-		if (is_panel) {
-			status = style_of(s, r, style, sizeof(style))
-					 ? serve_panel__panel(&r->address, &files, style)
-					 : 1;
-		} else {
-			shell = fill_shell(s, r, site_json(s, r, "job", NULL));
-			status = shell ? serve_panel__report(&files, shell) : 1;
-			free(shell);
-		}
-		status = status == 2 ? 400 : status ? 500 : 200;
-		*type = status == 200 ? HTTP_HTML : HTTP_TEXT;
-	}
-	string_list__free(&files);
-	return status;
-}
-
-/* As Open OnDemand asks a Grafana: /d/UID/NAME/ is the job's page, /d-solo/UID/NAME/ a panel. */
-static int answer_grafana(const struct serve_site *s, const struct http_request *r, bool is_panel,
-			  enum http_type *type)
-{
-	const char *job = serve_panel__of_grafana(&r->address);
-
-	if (job && *job)
-		return answer_job(s, r, job, is_panel, type);
-	*type = HTTP_TEXT;
-	puts("an address of this kind has var-jobid, and arguments of Grafana alone");
-	return 400;
-}
-
-/* The script or the style, by the name that the shell has for it: it changes with the contents. */
-static int answer_asset(const struct serve_site *s, const char *name, enum http_type *type)
-{
-	const char *dot = strchr(name, '.');
-	char path[sizeof(s->path) + 8], buf[16384];
-	size_t n;
-	FILE *f;
-
-	if (!dot || strlen(name) < 16 || !strstr(s->shell, name))
-		return 404;
-	snprintf(path, sizeof(path), "%.*s%s", (int)(strrchr(s->path, '.') - s->path), s->path,
-		 dot);
-	f = fopen(path, "re");
-	if (!f)
-		return 404;
-	while ((n = fread(buf, 1, sizeof(buf), f)) > 0)
-		fwrite(buf, 1, n, stdout);
-	*type = !strcmp(dot, ".js") ? HTTP_SCRIPT : HTTP_STYLE;
-	return fclose(f) ? 500 : 200;
-}
-
 static const char *behind(const char *path, const char *begin)
 {
 	const size_t n = strlen(begin);
@@ -514,28 +349,19 @@ static const char *behind(const char *path, const char *begin)
 	return strncmp(path, begin, n) || !path[n] ? NULL : path + n;
 }
 
-int serve_page__answer(void *arg, const struct http_request *r, enum http_type *type)
+/* The address as it was asked for, for the log. NULL: no memory. */
+static char *address_of(const struct http_address *a)
 {
-	const struct serve_site *s = arg;
-	const char *path = r->address.path, *rest;
-	const struct page *page;
+	char *text = NULL;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
 
-	optind = 0; /* getopt begins anew */
-	if ((rest = behind(path, "/assets/")))
-		return answer_asset(s, rest, type);
-	if (s->where)
-		site_args__ask_for(s->is_own ? NULL : r->user, s->where);
-	if ((rest = behind(path, "/job/")))
-		return r->address.nargs ? 400 : answer_job(s, r, rest, false, type);
-	if (behind(path, "/d/") || behind(path, "/d-solo/"))
-		return answer_grafana(s, r, path[2] == '-', type);
-	page = page_of(strcmp(path, "/") ? path : "/jobs", type);
-	if (!page) {
-		*type = HTTP_TEXT;
-		puts("There is no such page.");
-		return 404;
-	}
-	return answer_page(s, r, page, type);
+	if (!out)
+		return NULL;
+	fputs(a->path, out);
+	for (unsigned i = 0; i < a->nargs; i++)
+		fprintf(out, "%c%s=%s", i ? '&' : '?', a->args[i].name, a->args[i].value);
+	return fclose(out) ? NULL : text;
 }
 
 /* Staff sees what all of staff see, others what is theirs. */
@@ -548,34 +374,55 @@ void serve_page__rights(void *arg, const char *user, char word[static HTTP_RIGHT
 	if (s->is_own || (!getpwnam(user) && parse_u32(user, &uid)))
 		snprintf(word, HTTP_RIGHTS, "%s", s->is_own ? "own" : "");
 	else
-		snprintf(word, HTTP_RIGHTS, "%s", site_args__is_staff(user) ? "all jobs" : user);
+		snprintf(word, HTTP_RIGHTS, "%s",
+			 site_viewer__role(user) != ROLE_USER ? "all jobs" : user);
 }
 
-/* ---- the shell */
-
-int serve_site__open(struct serve_site *s)
+static int answer(const struct serve_site *s, const struct http_request *r, enum http_type *type)
 {
-	FILE *f;
+	const char *path = r->address.path, *rest = behind(path, "/job/");
+	const struct page *page = page_of(strcmp(path, "/") ? path : "/jobs", type);
+
+	if (rest && r->address.nargs) {
+		*type = HTTP_HTML;
+		return serve_shell__refuse(s, r, 400, "the page of a job has no arguments", type);
+	}
+	if (rest)
+		return serve_job__one(s, r, rest, type);
+	if (behind(path, "/d/") || behind(path, "/d-solo/"))
+		return serve_job__grafana(s, r, path[2] == '-', type);
+	if (!strcmp(path, "/compare"))
+		return serve_job__compare(s, r, type);
+	if (page)
+		return answer_page(s, r, page, type);
+	*type = strchr(path, '.') ? HTTP_TEXT : HTTP_HTML;
+	return serve_shell__refuse(s, r, 404, NULL, type);
+}
+
+/* The names of all pages, for links to them, with blanks between them. */
+static const char *names_of_pages(void)
+{
+	static char names[1024];
 	size_t n = 0;
 
-	program__find_data("web/site.html", "../share/jobprof/site.html", s->path, sizeof(s->path));
-	f = fopen(s->path, "re");
-	s->shell = calloc(1, SHELL_MAX + 1);
-	if (f && s->shell)
-		n = fread(s->shell, 1, SHELL_MAX, f);
-	if (f)
-		fclose(f);
-	if (!n || !strstr(s->shell, PLACE)) {
-		log_error("serve: %s: the pages are not there: install node and npm, then \"make\" "
-			  "and \"make install\" make them",
-			  s->path);
-		free(s->shell);
-		return 1;
-	}
-	return 0;
+	for (size_t i = 0; i < sizeof(pages) / sizeof(*pages) && n < sizeof(names); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? " " : "",
+				      pages[i].path + 1);
+	return names;
 }
 
-void serve_site__close(struct serve_site *s)
+int serve_page__answer(void *arg, const struct http_request *r, enum http_type *type)
 {
-	free(s->shell);
+	struct serve_site *s = arg;
+	const char *asset = behind(r->address.path, "/assets/");
+	char *address = address_of(&r->address);
+	int status;
+
+	optind = 0; /* getopt begins anew */
+	s->pages = names_of_pages();
+	if (s->where)
+		site_viewer__ask_for(s->is_own ? NULL : r->user, s->where, address ? address : "?");
+	status = asset ? serve_shell__asset(s, asset, type) : answer(s, r, type);
+	free(address);
+	return status;
 }

@@ -10,6 +10,7 @@ struct serve_site {
 	bool is_own;	   /* it is asked by the user of this process alone */
 	char *shell;	   /* a page without its contents */
 	char path[4096];   /* where it is, with its script and style beside it */
+	const char *pages; /* the names of all, with blanks between them */
 	const char *shown; /* whose pages these are; NULL: who asks */
 	bool shows_all;	   /* of whom is shown */
 	/* Where pages are files: the way from their folder to that of "assets", and which there

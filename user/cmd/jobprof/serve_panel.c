@@ -12,7 +12,9 @@
 
 #include "base/log.h"
 #include "cmd/jobprof/html_page.h"
+#include "cmd/jobprof/serve_shell.h"
 #include "cmd/jobprof/site_job.h"
+#include "cmd/jobprof/site_viewer.h"
 #include "cmd/jobprof/verbs.h"
 #include "jobfile/merge/merge_name.h"
 
@@ -21,16 +23,6 @@
 #define SVG_MAX	  (4u << 20)
 
 /* ---- the job's files */
-
-/* What is in the index was chosen by the viewer's rights. What only files know belongs to who has
- * written them. */
-static bool may_see(const struct site_job *j, const char *user)
-{
-	const char *owner = j->row.text[INDEX_user];
-
-	return j->is_indexed || !user || site_args__is_staff(user) ||
-	       (owner && !strcmp(owner, user));
-}
 
 static int add_profile(struct string_list *files, const struct site_job *j,
 		       const struct site_args *a)
@@ -45,41 +37,40 @@ static int add_profile(struct string_list *files, const struct site_job *j,
 	return err;
 }
 
-int serve_panel__files(struct string_list *files, const char *user, const char *job)
+/* The viewer's profiles, in which the job is that no row of the index names. */
+static char *own_profiles(void)
+{
+	const char *user = site_viewer__only_user();
+	char *site = NULL, *dir = NULL;
+
+	if (user && !profile_dir__ask(&site) && asprintf(&dir, "%s/%s", site, user) < 0)
+		dir = NULL;
+	free(site);
+	return dir;
+}
+
+int serve_panel__files(struct string_list *files, const char *job)
 {
 	struct site_args a;
 	struct site_job j;
+	char *dir = own_profiles();
 	int err;
 
 	site_args__init(&a, "all");
 	a.as_it_is = true;
-	err = site_job__find(&j, &a, job);
-	if (!err && !may_see(&j, user))
-		err = -ENOENT;
-	if (!err)
+	a.dir = dir;
+	err = site_job__find(&j, &a, job) ? -EACCES : 0;
+	if (!err) {
+		site_viewer__limit_files(j.row.text[INDEX_user] ? j.row.text[INDEX_user] : "");
 		err = j.is_live ? site_job__live(&j, &a, files) : add_profile(files, &j, &a);
+		err = err || !files->n ? -ENOENT : 0;
+	}
 	site_job__free(&j);
-	return err || !files->n ? -ENOENT : 0;
+	free(dir);
+	return err;
 }
 
 /* ---- verbs */
-
-int serve_panel__run(int (*verb)(int argc, char **argv), int argc, char **argv, int *fd)
-{
-	const int before = dup(STDOUT_FILENO);
-	int status = 1;
-
-	*fd = memfd_create("verb", MFD_CLOEXEC);
-	if (*fd >= 0 && before >= 0 && !fflush(stdout) && dup2(*fd, STDOUT_FILENO) >= 0) {
-		optind = 0; /* getopt begins anew */
-		status = verb(argc, argv);
-		if (fflush(stdout))
-			status = 1;
-		dup2(before, STDOUT_FILENO);
-	}
-	close(before);
-	return status;
-}
 
 int serve_panel__report(const struct string_list *files, const char *shell)
 {
@@ -164,7 +155,7 @@ static int plot(const struct drawing *d, const char *series, const char *column,
 	for (unsigned i = 0; i < d->files->n && argc < WORDS + 7; i++)
 		if (!d->node || is_of_node(d->files->v[i], d->node))
 			argv[argc++] = d->files->v[i];
-	return serve_panel__run(verb_plot, argc, argv, fd);
+	return serve_shell__run(verb_plot, argc, argv, fd);
 }
 
 /* Prints the picture without its own style, which the pages' policy does not allow. */

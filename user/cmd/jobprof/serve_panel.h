@@ -7,10 +7,10 @@
 #include "base/string_list.h"
 #include "http/http.h"
 
-/* The files of the job's profile; of a running job those of its steps so far. user: who asks; NULL:
- * the user of this process, about own jobs. 0; -ENOENT: there is no such job, or none that the user
- * may see, or no profile. */
-int serve_panel__files(struct string_list *files, const char *user, const char *job);
+/* The files of the job's profile, or of a running job those of its steps so far. From then on this
+ * process opens only files of the job's user. 0; -EACCES: there is no such job, or none that who
+ * asks may see; -ENOENT: it has no profile here. */
+int serve_panel__files(struct string_list *files, const char *job);
 
 /* Prints the report of these files as a page, with this shell. 0, or the exit status. */
 int serve_panel__report(const struct string_list *files, const char *shell);
@@ -22,8 +22,5 @@ const char *serve_panel__of_grafana(const struct http_address *a);
  * the exit status. */
 int serve_panel__panel(const struct http_address *a, const struct string_list *files,
 		       const char *style);
-
-/* Runs a verb with its output in a file of its own. Its exit status; *fd: the output, or -1. */
-int serve_panel__run(int (*verb)(int argc, char **argv), int argc, char **argv, int *fd);
 
 #endif

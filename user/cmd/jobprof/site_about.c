@@ -8,6 +8,7 @@
 #include "analysis/pika/pika.h"
 #include "base/json.h"
 #include "cmd/jobprof/site_args.h"
+#include "cmd/jobprof/site_viewer.h"
 
 #define WORDS	 200 /* of a list */
 #define DAYS	 7   /* whose findings are words */
@@ -29,10 +30,7 @@ static json_t *ask_words(struct index *ix, const struct viewer *v, const char *c
 	query__add(&q, " FROM ");
 	query__add(&q, table);
 	query__arg(&q, db_value__int(from));
-	if (!v->sees_all) {
-		query__add(&q, " AND s.\"user\" = ?");
-		query__arg(&q, db_value__text(v->user));
-	}
+	query__add_rights(&q, "s.\"user\"", "s.account", "s.cluster", v);
 	query__add(&q, " ORDER BY 1");
 	err = err ? err : query__ask(&q, ix->db, &r);
 	while (!err && json_array_size(list) < WORDS && db_rows__next(&r))
@@ -87,8 +85,11 @@ void site_about__add(json_t *site)
 	if (a.core_h > 0 || a.gpu_h > 0 || a.kwh > 0)
 		add_prices(site, &a);
 	a.as_it_is = true;
+	a.is_aside = true;
 	if (site_args__open(&a, &ix, &v))
 		return;
+	json__set(site, "sees_all", json_boolean(v.sees_all));
+	json__set(site, "sees", site_viewer__sees(&v, &ix));
 	JSON_NUMBERS(site, {"fed_at", index__fed_at(&ix, &err)});
 	add_words(site, &ix, &v);
 	index__close(&ix);

@@ -6,7 +6,8 @@
 #include <jansson.h>
 
 /* Adds to the object, as far as they are known: "fed_at", when the index read last; "words", lists
- * of the states, partitions, findings and tags that a filter may have; "prices" of the site. */
+ * of the states, partitions, findings and tags that a filter may have; "prices" of the site; whose
+ * jobs the viewer sees: "sees" as site_viewer__sees(), "sees_all". */
 void site_about__add(json_t *site);
 
 #endif

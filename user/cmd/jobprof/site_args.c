@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <grp.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "cmd/jobprof/site_viewer.h"
 #include "cmd/jobprof/user_name.h"
 #include "index/queue.h"
 #include "index/running.h"
@@ -300,6 +300,7 @@ static void read_config(struct site_args *a)
 	if (access(JOBPROF_CONF, R_OK) || config__init(&c))
 		return;
 	if (!config__load(&c, JOBPROF_CONF)) {
+		site_viewer__configure(&c);
 		snprintf(a->configured, sizeof(a->configured), "%s", c.index ? c.index : "");
 		snprintf(a->currency, sizeof(a->currency), "%s", c.prices.currency);
 		snprintf(cluster, sizeof(cluster), "%s", c.cluster ? c.cluster : "");
@@ -340,28 +341,6 @@ static char *own_path(void)
 	return NULL;
 }
 
-#define STAFF	   "jobprof" /* members of this group see all jobs */
-#define GROUPS_MAX 1024
-
-static bool is_staff(const char *user)
-{
-	const struct group *staff = getgrnam(STAFF);
-	gid_t groups[GROUPS_MAX];
-	int n = GROUPS_MAX;
-
-	if (!staff || getgrouplist(user, getgid(), groups, &n) < 0)
-		return false;
-	for (int i = 0; i < n; i++)
-		if (groups[i] == staff->gr_gid)
-			return true;
-	return false;
-}
-
-bool site_args__is_staff(const char *user)
-{
-	return !strcmp(user, "root") || is_staff(user);
-}
-
 /* Whether the user may read the site's index; who may not has an index of the user's own. A server
  * is left to staff, since it would show others only their own jobs. */
 static bool may_read(const char *configured)
@@ -372,7 +351,7 @@ static bool may_read(const char *configured)
 	if (*configured == '/')
 		return may || !access(configured, R_OK);
 	if (!may && !user_name__of_uid(getuid(), &name))
-		may = is_staff(name);
+		may = site_viewer__role(name) != ROLE_USER;
 	free(name);
 	return may;
 }
@@ -385,20 +364,11 @@ static bool makes_index(void)
 	return getuid() && !stat(SITE_DIR, &st) && st.st_uid == getuid();
 }
 
-/* Of a process that asks for somebody else; NULL: it does not. */
-static const char *asked_for, *asked_where;
-
-void site_args__ask_for(const char *user, const char *where)
-{
-	asked_for = user;
-	asked_where = where;
-}
-
 char *site_args__where(const struct site_args *a, bool *is_own)
 {
 	*is_own = false;
-	if (asked_where)
-		return strdup(asked_where);
+	if (site_viewer__where())
+		return strdup(site_viewer__where());
 	if (a->database)
 		return strdup(a->database);
 	if (!a->dir && *a->configured && (may_read(a->configured) || makes_index()))
@@ -491,14 +461,6 @@ void site_args__say_none(const char *where)
 	free(name);
 }
 
-/* Root, staff and the index's owner see all jobs, others only their own. */
-static bool sees_all(const char *path, const char *user, bool is_own)
-{
-	struct stat st;
-
-	return is_own || !getuid() || (!stat(path, &st) && st.st_uid == getuid()) || is_staff(user);
-}
-
 #define LIMIT_S 30 /* limit of a verb's queries; JOBPROF_LIMIT: another one, 0: none */
 
 static double limit_s(void)
@@ -507,24 +469,6 @@ static double limit_s(void)
 	double s;
 
 	return text && !parse_double(text, &s) ? s : LIMIT_S;
-}
-
-static void set_viewer(struct viewer *v, const char *path, bool is_own)
-{
-	static char user[256];
-	char *name = NULL;
-
-	if (asked_for) {
-		*v = (struct viewer){.sees_all = site_args__is_staff(asked_for), .user = asked_for};
-		return;
-	}
-	/* a user without a name is stored by its number in rows, too */
-	if (user_name__of_uid(getuid(), &name))
-		snprintf(user, sizeof(user), "%u", (unsigned)getuid());
-	else
-		snprintf(user, sizeof(user), "%s", name);
-	free(name);
-	*v = (struct viewer){.sees_all = sees_all(path, user, is_own), .user = user};
 }
 
 int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v)
@@ -538,7 +482,7 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 	path = site_args__where(a, &is_own);
 	if (!path)
 		return 1;
-	set_viewer(v, path, is_own);
+	site_viewer__init(v, path, is_own);
 	if (is_own && !a->as_it_is)
 		refresh(a, path); /* errors have been logged */
 	err = index__open(ix, path, DB_READ);
@@ -552,9 +496,13 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 	if (err)
 		return 1;
 	db__limit(ix->db, limit_s());
-	err = site_filter__check_finding(a, ix, v);
+	err = site_viewer__add_accounts(v, ix, &a->filter, a->asks_sums) ? 1 : 0;
+	if (!err)
+		err = site_filter__check_finding(a, ix, v);
 	if (err)
 		index__close(ix);
+	else if (!a->is_aside)
+		site_viewer__log(v, &a->filter);
 	return err;
 }
 
@@ -585,7 +533,7 @@ static int ask_aside(const struct aside *w)
 	if (where)
 		err = index__open(&ix, where, DB_READ);
 	if (!err) {
-		set_viewer(&viewer, where, is_own);
+		site_viewer__init(&viewer, where, is_own);
 		db__limit(ix.db, PATIENCE_S);
 		err = w->ask(&ix, w, &viewer);
 		index__close(&ix);

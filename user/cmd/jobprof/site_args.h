@@ -27,8 +27,10 @@ struct site_args {
 	char currency[16];
 	bool admin_comment;
 	bool json, csv, all;
-	bool looks;    /* also at running jobs, where the user's own index is brought up to date */
-	bool as_it_is; /* the user's own index is not brought up to date, and may be absent */
+	bool looks;	/* also at running jobs, where the user's own index is brought up to date */
+	bool is_aside;	/* no jobs are printed: nobody is logged */
+	bool asks_sums; /* only sums by project, user or name are printed */
+	bool as_it_is;	/* the user's own index is not brought up to date, and may be absent */
 };
 
 /* "7d", "2026-11-01", "all", which is NaN, as Unix time. 0, or 2, which is logged with the name of
@@ -54,60 +56,60 @@ void site_args__print_states(FILE *out);
 	}
 
 /* Options that select jobs. */
-#define OPTS_FILTER(type)                                                                         \
-	{'S', "since", "TIME", "that began then or later: 24h, 7d, 4w, 6m, 1y, 2026-11-01, all",  \
-	 OPT_CALL_AT(site_args__take_since, type, site)},                                         \
-		{'E', "until", "TIME", "that began before then",                                  \
-		 OPT_CALL_AT(site_args__take_until, type, site)},                                 \
-		{'u', "user", "LIST", "of these users", OPT_TEXT(type, site.filter.user)},        \
-		{'A', "project", "LIST", "of these projects, which are Slurm's accounts",         \
-		 OPT_TEXT(type, site.filter.account)},                                            \
-		{'n', "name", "TEXT",                                                             \
-		 "with this in their name, as it is written; =TEXT: of this name",                \
-		 OPT_TEXT(type, site.filter.name)},                                               \
-		{0, "program", "TEXT", "whose program has this in its path; =TEXT: is this",      \
-		 OPT_TEXT(type, site.filter.program)},                                            \
-		{'s',                                                                             \
-		 "state",                                                                         \
-		 "LIST",                                                                          \
-		 "that ended so: completed, failed, timeout, ...",                                \
-		 OPT_TEXT(type, site.filter.state),                                               \
-		 .values = site_args__print_states},                                              \
-		{'r', "partition", "LIST", "of these partitions",                                 \
-		 OPT_TEXT(type, site.filter.partition)},                                          \
-		{'M', "cluster", "LIST", "of these clusters",                                     \
-		 OPT_TEXT(type, site.filter.cluster)},                                            \
-		{0, "ran-at", "TIME", "that ran at this time, begun in the 30 days before or -S", \
-		 OPT_CALL_AT(site_args__take_ran_at, type, site)},                                \
-		{'j', "jobs", "LIST",                                                             \
-		 "these jobs and arrays: 7, 7_2, 7+1; of all times but for -S",                   \
-		 OPT_CALL_AT(site_args__take_jobs, type, site)},                                  \
-		{'N', "nodes", "RANGE", "with so many nodes: 4, 4-16, 8-",                        \
-		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
-		{0, "ran", "RANGE", "that ran so long: 1h-, 10m-2h, 30s",                         \
-		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
-		{0, "cpu-share", "RANGE", "that used so many % of their cores: 0-10, 90-",        \
-		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
-		{0, "memory-share", "RANGE", "so many % of the memory they asked for",            \
-		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
-		{0, "limit-share", "RANGE", "so many % of their time limit",                      \
-		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
-		{0, "read", "RANGE", "that read so much: 1GiB-2GiB, 500MB-",                      \
-		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
-		{0, "written", "RANGE", "that wrote so much",                                     \
-		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
+#define OPTS_FILTER(type)                                                                          \
+	{'S', "since", "TIME", "that began then or later: 24h, 7d, 4w, 6m, 1y, 2026-11-01, all",   \
+	 OPT_CALL_AT(site_args__take_since, type, site)},                                          \
+		{'E', "until", "TIME", "that began before then",                                   \
+		 OPT_CALL_AT(site_args__take_until, type, site)},                                  \
+		{'u', "user", "LIST", "of these users", OPT_TEXT(type, site.filter.user)},         \
+		{'A', "project", "LIST", "of these projects, which are Slurm's accounts",          \
+		 OPT_TEXT(type, site.filter.account)},                                             \
+		{'n', "name", "TEXT",                                                              \
+		 "with this in their name, as it is written; =TEXT: of this name",                 \
+		 OPT_TEXT(type, site.filter.name)},                                                \
+		{0, "program", "TEXT", "whose program has this in its path; =TEXT: is this",       \
+		 OPT_TEXT(type, site.filter.program)},                                             \
+		{'s',                                                                              \
+		 "state",                                                                          \
+		 "LIST",                                                                           \
+		 "that ended so: completed, failed, timeout, ...",                                 \
+		 OPT_TEXT(type, site.filter.state),                                                \
+		 .values = site_args__print_states},                                               \
+		{'r', "partition", "LIST", "of these partitions",                                  \
+		 OPT_TEXT(type, site.filter.partition)},                                           \
+		{'M', "cluster", "LIST", "of these clusters",                                      \
+		 OPT_TEXT(type, site.filter.cluster)},                                             \
+		{0, "ran-at", "TIME", "that ran at this time, begun in the 30 days before or -S",  \
+		 OPT_CALL_AT(site_args__take_ran_at, type, site)},                                 \
+		{'j', "jobs", "LIST",                                                              \
+		 "these jobs and arrays: 7, 7_2, 7+1; of all times but for -S",                    \
+		 OPT_CALL_AT(site_args__take_jobs, type, site)},                                   \
+		{'N', "nodes", "RANGE", "with so many nodes: 4, 4-16, 8-",                         \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                  \
+		{0, "ran", "RANGE", "that ran so long: 1h-, 10m-2h, 30s",                          \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                  \
+		{0, "cpu-share", "RANGE", "that used so many % of their cores: 0-10, 90-",         \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                  \
+		{0, "memory-share", "RANGE", "so many % of the memory they asked for",             \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                  \
+		{0, "limit-share", "RANGE", "so many % of their time limit",                       \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                  \
+		{0, "read", "RANGE", "that read so much: 1GiB-2GiB, 500MB-",                       \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                  \
+		{0, "written", "RANGE", "that wrote so much",                                      \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                  \
 		{0, "read-rate", "RANGE", "whose highest bandwidth of reads was so much a second", \
-		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
-		{0, "write-rate", "RANGE", "the same of writes",                                  \
-		 OPT_CALL_AT(site_args__take_range, type, site)},                                 \
-		{'w', "node", "LIST", "that were on one of these nodes: n1,n[4-7]",               \
-		 OPT_TEXT(type, site.filter.node)},                                               \
-		{0, "finding", "RULE", "with this finding; any, none, unknown (no profile)",      \
-		 OPT_TEXT(type, site.filter.finding)},                                            \
-		{0, "tag", "TAG", "with this tag of PIKA", OPT_TEXT(type, site.filter.tag)},      \
-	{                                                                                         \
-		0, "signature", "LIST", "of this user, program, size and name but for digits",    \
-			OPT_TEXT(type, site.filter.signature)                                     \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                  \
+		{0, "write-rate", "RANGE", "the same of writes",                                   \
+		 OPT_CALL_AT(site_args__take_range, type, site)},                                  \
+		{'w', "node", "LIST", "that were on one of these nodes: n1,n[4-7]",                \
+		 OPT_TEXT(type, site.filter.node)},                                                \
+		{0, "finding", "RULE", "with this finding; any, none, unknown (no profile)",       \
+		 OPT_TEXT(type, site.filter.finding)},                                             \
+		{0, "tag", "TAG", "with this tag of PIKA", OPT_TEXT(type, site.filter.tag)},       \
+	{                                                                                          \
+		0, "signature", "LIST", "of this user, program, size and name but for digits",     \
+			OPT_TEXT(type, site.filter.signature)                                      \
 	}
 
 #define OPTS_FORM(type)                                                           \
@@ -120,8 +122,8 @@ void site_args__print_states(FILE *out);
 /* since: the default of --since, as "7d". */
 void site_args__init(struct site_args *a, const char *since);
 /* Opens the index to read; the user's own is made and brought up to date, unless as_it_is. 0, or
- * the exit status; -ENOENT: it may be absent, and is. *v is the viewer: root, members of the
- * group jobprof, and the owner of the index's file see all. */
+ * the exit status; -ENOENT: it may be absent, and is. *v is the viewer (site_viewer.h), who is
+ * logged where jobs of others may be seen. */
 int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v);
 
 /* Whether the filter and the form make sense: 0, or 2, logged. */
@@ -139,11 +141,6 @@ void site_filter__print_unknown(double share, const char *what);
 /* The column that --sort names, behind a "-" or without. NULL: there is none, logged. */
 const struct site_column *site_filter__sort(const char *word, const struct site_column *columns,
 					    unsigned n);
-/* Makes this process ask for that user, and of the index at that place alone: for children of a
- * server. user NULL: for its own user. Both texts are to last. */
-void site_args__ask_for(const char *user, const char *where);
-/* Whether the user sees all jobs: root, and members of the group jobprof. */
-bool site_args__is_staff(const char *user);
 
 /* Logs that there is no index at that place. */
 void site_args__say_none(const char *where);

@@ -146,34 +146,50 @@ static int look(void *arg, const struct rule_many *m)
 
 /* Whether a query SELECT 1 ... has an answer for a word of the user's. True also after an error:
  * nothing is known to be lacking. */
-static bool has_of(struct index *ix, const char *sql, const char *word, const char *user)
+static bool has(struct index *ix, const char *sql, const char *word)
 {
 	unsigned replaced;
 	char *clean = utf8__clean(word, SIZE_MAX, &replaced);
-	const struct db_value args[] = {db_value__text(clean), db_value__text(user)};
+	const struct db_value arg = db_value__text(clean);
 	double n = NAN;
 	int err = clean ? 0 : -ENOMEM;
 
 	if (!err)
-		n = db__number(ix->db, &err, sql, args, user ? 2 : 1);
+		n = db__number(ix->db, &err, sql, &arg, 1);
 	free(clean);
 	return err || n == 1;
 }
 
-static bool has(struct index *ix, const char *sql, const char *word)
+/* Whether the index has such a job that the viewer may see. What cannot be asked is so. */
+static bool has_job_of(struct index *ix, const struct job_filter *f, const struct viewer *v)
 {
-	return has_of(ix, sql, word, NULL);
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+	bool has;
+
+	query__add(&q, "SELECT 1 FROM job j");
+	if (!err)
+		err = query__where(&q, f, v);
+	query__add(&q, " LIMIT 1");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	has = err || db_rows__next(&r) || r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return has;
 }
 
 /* Who does not see all is not told what others' jobs have. */
 static bool has_finding(struct index *ix, const struct viewer *v, const char *rule)
 {
+	struct job_filter f;
+
 	if (v->sees_all)
 		return has(ix, "SELECT 1 FROM finding WHERE rule = ? LIMIT 1", rule);
-	return has_of(ix,
-		      "SELECT 1 FROM finding f JOIN job j ON j.id = f.job WHERE f.rule = ? AND "
-		      "j.\"user\" = ? LIMIT 1",
-		      rule, v->user);
+	job_filter__init(&f);
+	f.finding = rule;
+	return has_job_of(ix, &f, v);
 }
 
 int site_filter__check_finding(const struct site_args *a, struct index *ix, const struct viewer *v)
@@ -228,28 +244,15 @@ const struct site_column *site_filter__sort(const char *word, const struct site_
 	"SELECT 1 FROM (SELECT " column " AS k FROM month UNION ALL SELECT " column " FROM " \
 	"dirty) t WHERE k = ? LIMIT 1"
 
-/* Whether the index has such a job, of any time and of anybody. What cannot be asked is so. */
+/* Of any time and of anybody. */
 static bool has_job(struct index *ix, const char *word)
 {
 	const struct viewer everybody = {.sees_all = true};
-	struct db_rows r = {0};
 	struct job_filter f;
-	struct query q;
-	int err = query__init(&q);
-	bool has;
 
 	job_filter__init(&f);
 	f.jobs = word;
-	query__add(&q, "SELECT 1 FROM job j");
-	if (!err)
-		err = query__where(&q, &f, &everybody);
-	query__add(&q, " LIMIT 1");
-	if (!err)
-		err = query__ask(&q, ix->db, &r);
-	has = err || db_rows__next(&r) || r.err;
-	db_rows__end(&r);
-	query__free(&q);
-	return has;
+	return has_job_of(ix, &f, &everybody);
 }
 
 /* sql NULL: words are jobs. */

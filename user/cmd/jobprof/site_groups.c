@@ -42,6 +42,11 @@ void site_groups__print_words(FILE *out)
 		fprintf(out, "%s ", groups[i].word);
 }
 
+bool site_groups__is_coarse(const struct site_groups_options *o)
+{
+	return !o->by || o->by->in_sums || !strcmp(o->by->word, "name");
+}
+
 int site_groups__take_by(void *to, const struct opt *opt, const char *word)
 {
 	struct site_groups_options *o = to;

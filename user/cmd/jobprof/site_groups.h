@@ -23,6 +23,8 @@ struct site_groups_options {
 };
 
 int site_groups__take_by(void *to, const struct opt *o, const char *word);
+/* Whether the rows are sums by project, user, name, partition or cluster. */
+bool site_groups__is_coarse(const struct site_groups_options *o);
 void site_groups__print_words(FILE *out);
 #define OPT_BY                                                                              \
 	{                                                                                   \

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "cmd/jobprof/site_viewer.h"
 #include "jobfile/merge/merge_name.h"
 #include "jobfile/profile_search.h"
 #include "jobfile/profiles.h"
@@ -331,13 +332,16 @@ static bool is_profiled(const struct row *r)
 static int find_in_files(struct site_job *j, const struct site_args *a, const char *job,
 			 uint32_t id)
 {
-	const char *user = j->row.text[INDEX_user];
+	const char *user =
+		j->row.text[INDEX_user] ? j->row.text[INDEX_user] : site_viewer__only_user();
 	struct string_list running = {0};
 	struct scan_job live;
 	struct row r;
 	int err;
 
 	row__init(&r);
+	if (user)
+		site_viewer__limit_files(user);
 	err = id ? find_running_anywhere(&running, a, id, user) : 0;
 	j->is_live = running.n > 0;
 	live = (struct scan_job){.paths = running.v, .n = running.n};
@@ -367,7 +371,6 @@ int site_job__find(struct site_job *j, const struct site_args *a, const char *jo
 		return -EINVAL;
 	}
 	err = find_in_index(j, a, spec, job);
-	j->is_indexed = !err;
 	id = !err			 ? (uint32_t)j->row.number[INDEX_job_id]
 	     : spec->kind == JOBSPEC_JOB ? spec->job
 					 : 0;

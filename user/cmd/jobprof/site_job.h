@@ -9,7 +9,6 @@
 
 struct site_job {
 	struct row row;
-	bool is_indexed; /* it was found in the index, which has its reader's rights */
 	bool is_running;
 	bool is_live; /* the job runs, and the row has what the files of its steps have so far */
 };

@@ -245,5 +245,6 @@ int verb_usage(int argc, char **argv)
 		g.sort = own[HELD].key; /* nobody knows what was lost */
 	if (o.histograms)
 		return usage_hist__run(&o.site);
+	o.site.asks_sums = !o.io && site_groups__is_coarse(&o);
 	return o.io ? usage_io__run(&o.site) : site_groups__run(&g, &o);
 }

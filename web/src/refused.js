@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Why there is no page: it is another's or not there, which the server does not tell apart; no such page; an address without sense.
+import { el } from './dom.js';
+import { plain } from './format.js';
+import { coordinated, seesThat } from './sees.js';
+import { link, site } from './site.js';
+
+const asked = () => el('code', {}, plain(`${location.pathname}${location.search}`.slice(0, 300)));
+const p = (...children) => el('p', { class: 'words' }, ...children);
+
+const notYours = () => [p(seesThat(site)), p(asked(), ' is of somebody else, or does not exist: the answer is the same for both.'),
+	el('h2', {}, 'If you should see it'), el('ul', { class: 'words' }, el('li', {}, 'its owner can send you its page as a file: ', el('code', {}, 'jobprof report --html FILE -j JOB')),
+		el('li', {}, 'a coordinator of its project sees it: ', el('code', {}, 'sacctmgr add coordinator account=PROJECT names=USER'), ', known here within an hour'),
+		el('li', {}, 'the support staff of this site sees all jobs'))];
+
+const PAGES = {
+	403: ['Not yours to see', notYours],
+	404: ['There is no such page', (what) => [p(asked(), what ? `: ${what}.` : ' is none of the pages here.')]],
+	400: ['This address makes no sense', (what) => [p(asked(), what ? `: ${what}.` : '.')]],
+	500: ['This failed, or took too long', () => [p(asked(), ' could not be answered. A shorter time or a narrower filter is faster; the log of the server says what happened.')]],
+};
+
+export function refused({ refused: d }) {
+	const [title, words] = PAGES[d.status] ?? PAGES[500];
+
+	document.title = plain(`${title} \u00b7 jobprof`);
+	document.body.append(el('header', {}, el('div', {}, el('h1', {}, title), el('p', { class: 'about' }, `status ${d.status}`))),
+		el('main', { class: 'refused' }, words(d.what), el('p', { class: 'words' }, link('jobs', {}, site.sees_all ? 'Jobs' : 'My jobs'),
+			coordinated(site).map((a) => [' \u00b7 ', link('jobs', { project: a }, 'jobs of ', a)]))),
+		el('footer', {}, `jobprof ${site.version}`));
+	return { refused: d };
+}
