@@ -211,7 +211,7 @@ def lanes():
     only = t.node("n2")
     is_equal("lanes: of another node", [l["job_id"] for l in only["lanes"]], [11])
     p = call("node", "-w", "n77", "--database", t.index)
-    is_equal("a node that nobody was on", [p.returncode, p.stdout, "n77" in p.stderr], [1, "", True])
+    is_equal("a node that nobody was on", [p.returncode, p.stdout, "n77" in p.stderr], [os.EX_NOPERM, "", True])
     text = must("node", "-w", "n1", "--database", t.index, env={"COLUMNS": "150"})
     is_true("text: jobs, lines and ledger", all(word in text for word in ("run_13", "CPU of jobs", "no owner", "16 cores")), text)
     is_equal("CSV has the same jobs", [r["job_id"] for r in csv.DictReader(io.StringIO(must("node", "-w", "n1", "--database", t.index, "--csv")))], ["11", "12", "13", "14"])
@@ -346,7 +346,7 @@ def rights():
     is_equal("lines are of own jobs, and known only while these ran", [[k for k, v in enumerate(line) if v is not None], line[at(t0 + 300)]], [[at(t0) + k for k in range(12)], 0.003])
     for args in (("node", "-w", "n2"), ("node", "-w", "n777"), ("nodes",), ("nodes", "--json")):
         p = ask(*args)
-        is_equal("%s is not for this user" % " ".join(args), [p.returncode, p.stdout, p.stderr.count("\n")], [1, "", 1])
+        is_equal("%s is not for this user" % " ".join(args), [p.returncode, p.stdout, p.stderr.count("\n")], [os.EX_NOPERM, "", 1])
     same = [ask("node", "-w", n).stderr.replace(n, "N") for n in ("n2", "n777")]
     is_equal("others' nodes and those that do not exist are answered alike", same[0], same[1])
     staff = json.loads(must("node", "-w", "n1", "--database", path, "--json"))

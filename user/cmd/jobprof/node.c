@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -327,7 +328,7 @@ static int say_none(const struct options *o, int err, const struct viewer *v)
 		log_error("no job%s was on a node \"%s\" in this time%s",
 			  v->sees_all ? "" : " that you may see", o->node,
 			  v->sees_all ? "" : ": a node is shown while own jobs ran there");
-	return 1;
+	return err == -EEXIST ? 2 : err == -ENOENT ? EX_NOPERM : 1;
 }
 
 static int check(struct options *o, bool has_words)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -669,7 +670,7 @@ int verb_nodes(int argc, char **argv)
 	if (!f.viewer.sees_all) {
 		log_error("this is for those who may see all jobs; \"jobprof node -w NODE\" shows "
 			  "a node while own jobs ran there");
-		status = 1;
+		status = EX_NOPERM;
 	} else {
 		status = find(&f) ? 1 : print_found(&f);
 	}

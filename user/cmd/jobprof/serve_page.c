@@ -8,6 +8,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -262,6 +263,12 @@ static int make_data(const struct page *p, const struct http_address *a, char **
 	return *text ? status : 1;
 }
 
+/* Of a verb's exit status. */
+static int http_status(int status)
+{
+	return !status ? 200 : status == 2 ? 400 : status == EX_NOPERM ? 403 : 500;
+}
+
 static int show_own_page(const struct serve_site *s, const struct http_request *r,
 			 const struct page *p, struct words *w)
 {
@@ -289,11 +296,12 @@ static int show_page(const struct serve_site *s, const struct http_request *r, c
 	status = make_data(p, &r->address, &data);
 	json__set(site, "error", json_boolean(status == 2));
 	shell = serve_shell__fill(s, r, site);
-	if (!shell || !data || status == 1 || html_page__put_text(STDOUT_FILENO, shell, data))
-		status = 1;
+	if (!shell || !data || (status && status != 2) ||
+	    html_page__put_text(STDOUT_FILENO, shell, data))
+		status = status ? status : 1;
 	free(shell);
 	free(data);
-	return status == 2 ? 400 : status ? 500 : 200;
+	return http_status(status);
 }
 
 /* What a program reads: of one part what its verb prints, of several all of them. */
@@ -331,11 +339,10 @@ static int answer_page(const struct serve_site *s, const struct http_request *r,
 		*type = HTTP_TEXT;
 	} else if (*type == HTTP_HTML) {
 		status = show_page(s, r, p, &w);
-		if (status == 500)
+		if (status == 500 || status == 403)
 			serve_shell__refuse(s, r, status, NULL, type);
 	} else {
-		status = print_data(p, r, &w, *type);
-		status = status == 2 ? 400 : status ? 500 : 200;
+		status = http_status(print_data(p, r, &w, *type));
 		*type = status == 200 ? *type : HTTP_TEXT;
 	}
 	words__free(&w);
