@@ -82,7 +82,7 @@ def over_time():
         options = {"--since": since, "--until": until, **more}
         got = as_json("usage", "--by", by, "--all", "--database", path, *words_of(options))["rows"]
         begin, end = instant(since, "UTC"), instant(until, "UTC")
-        of_days = by != "name" and "T" not in since and not more
+        of_days = "T" not in since
         first, length = (int(begin // DAY), int((end - begin) // DAY)) if of_days else (int(begin), int(end - begin))
         n = min(10, length) if of_days else 10
         lost, held = collections.Counter(), collections.Counter()

@@ -181,12 +181,12 @@ static int ask_points(struct asking *w)
 	struct query q;
 	int err;
 
-	site_points__init(&w->points, &w->filter, DAYS, w->of_days);
+	site_points__init(&w->points, w->ix, &w->filter, DAYS);
 	if (!w->points.n || (!w->site->json && !w->site->csv))
 		return 0;
 	err = query__init(&q);
 	query__add(&q, w->of_days ? "SELECT s.rule, " : "SELECT f.rule, ");
-	site_points__add(&w->points, &q);
+	site_points__add(&w->points, &q, w->of_days);
 	query__add(&q, w->of_days ? ", sum(s.cost_core_s)" : ", sum(f.cost_core_s)");
 	if (!err)
 		err = add_from(&q, w);
