@@ -32,9 +32,9 @@ static const struct opt opts[] = {
 const struct command cmd_findings = {
 	.name = "jobprof findings",
 	.usage = "[--finding RULE] [OPTION]...",
-	.about = "Which findings cost most, of jobs of the last 30 days without options, and in how\n"
-		 "many users' jobs they are; then whose jobs have the dearest one, or that of\n"
-		 "--finding, and when these users were written to.",
+	.about = "Which findings cost most, and how many jobs and users have them; without options\n"
+		 "of the last 30 days. Then whose jobs have the dearest one, or that of --finding,\n"
+		 "and when these users were written to.",
 	.opts = opts,
 };
 
