@@ -14,7 +14,7 @@ function to(page, args, ...children) {
 }
 
 const link_ = (page, text) => to(page, {}, text);
-const job = (id) => (site ? el('a', { href: `/job/${id}` }, id) : id);
+const job = (id) => (site ? el('a', { href: address(`job/${id}`) }, id) : id);
 const lost = (row) => (known(row.lost_core_s) ? cores(row.lost_core_s) : '?');
 const hours = (v) => (known(v) ? few(v / 3600) : '?');
 const money = (v, d) => (known(v) ? `${v < 100 ? number(v) : count(v)} ${plain(d.currency ?? '')}` : '?');

@@ -96,7 +96,7 @@ function copy(text) {
 }
 
 function detail(r, columns) {
-	return el('tr', { class: 'detail' }, el('td', { colspan: columns, class: 'l' }, el('div', { class: 'tx' }, known(r.job) ? ['Dearest: job ', el('a', { href: `/job/${r.job}` }, r.job), '. '] : '', name(r.text, 600),
+	return el('tr', { class: 'detail' }, el('td', { colspan: columns, class: 'l' }, el('div', { class: 'tx' }, known(r.job) ? ['Dearest: job ', el('a', { href: address(`job/${r.job}`) }, r.job), '. '] : '', name(r.text, 600),
 		r.remedy_code ? el('span', { class: 'do' }, el('code', {}, name(r.remedy_code, 300))) : '', site.sees_all && !known(r.contacted_at) ? el('code', { class: 'cmd' }, command(r), copy(command(r))) : '')));
 }
 

@@ -10,6 +10,7 @@ import sys
 
 import digest
 from digest import *
+from serve import Server
 
 BINS = {"cpu": ("--cpu-share", "cpu_s", "held_core_s"), "memory": ("--memory-share", "peak_mb", "mem_asked_mb"), "limit": ("--limit-share", "elapsed_s", "limit_s")}
 WEEKS = 7 * DAY
@@ -230,5 +231,25 @@ def bytes_as_ranges():
             is_true("jobs %s" % " ".join(words_of(options)), json.loads(p.stdout)["matching"] == want > 0, (p.stdout[:100], want))
 
 
+def browse(*words):
+    if not shutil.which("node") or not os.path.exists(os.environ.get("CHROMIUM", "/usr/bin/chromium")) or not os.path.isdir(os.path.join(ROOT, "tests/web/node_modules/playwright-core")):
+        raise Skipped("needs node, chromium and playwright-core: scripts/install-deps test")
+    s = Server("--database", index()[0], own=True)
+    p = subprocess.run(["node", os.path.join(ROOT, "tests/web/overview.js"), "http://127.0.0.1:%d" % s.port, *words], capture_output=True, text=True, timeout=500)
+    print(p.stdout, end="", flush=True)
+    is_true("the browser's tests came to their end", p.returncode == 0, p.stderr[-400:])
+    is_equal("the server says nothing", s.end(), (0, ""))
+
+
+def in_a_browser():
+    browse()
+
+
+@in_full
+def looks():
+    """Each page by day, and by night on a phone."""
+    browse("looks")
+
+
 if __name__ == "__main__":
-    run_tests((histograms, a_bar_and_its_jobs, over_time, findings, whose_jobs, contacts, planes, bytes_as_ranges))
+    run_tests((histograms, a_bar_and_its_jobs, over_time, findings, whose_jobs, contacts, planes, bytes_as_ranges, in_a_browser, looks))
