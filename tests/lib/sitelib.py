@@ -103,6 +103,22 @@ def has_finding(rule):
     return lambda r: any(f["id"] == rule for f in r["finding_list"] or ())
 
 
+VOLUMES = {"--read": "read_bytes", "--written": "write_bytes", "--read-rate": "read_bw_max", "--write-rate": "write_bw_max"}
+POWERS = {"": 1, "B": 1, **{p + "B": 1000 ** (i + 1) for i, p in enumerate("kMGTPE")}, **{p + "iB": 1024 ** (i + 1) for i, p in enumerate("KMGTPE")}}
+
+
+def volumes(text):
+    """Of "1GiB-2GiB", "500MB/s-"."""
+    least, _, most = text.partition("-")
+    number = lambda t: float(re.match(r"[\d.]+", t)[0]) * POWERS[re.sub(r"^[\d.]+|/s$", "", t)]
+    return number(least), number(most) if most else math.inf
+
+
+def within(v, least, most, is_open=True):
+    """Ranges that follow each other have no job in common: each ends below its end."""
+    return v is not None and least <= v and (v < most if is_open and least < most else v <= most)
+
+
 SHARES = {"--cpu-share": ("cpu_s", "held_core_s"), "--memory-share": ("peak_mb", "mem_asked_mb"), "--limit-share": ("elapsed_s", "limit_s")}
 
 
@@ -163,7 +179,9 @@ def chosen_by(options, tz):
         elif name == "--ran-at":
             tests.append(lambda r, t=instant(v, tz): t - 30 * DAY <= r["start"] <= t < r["end"])
         elif name in SHARES:
-            tests.append(lambda r, of=SHARES[name], b=between(v): quotient(r[of[0]], r[of[1]]) is not None and b[0] / 100 <= r[of[0]] / r[of[1]] <= b[1] / 100)
+            tests.append(lambda r, of=SHARES[name], b=between(v): within(quotient(r[of[0]], r[of[1]]), b[0] / 100, b[1] / 100, b[1] < 100))
+        elif name in VOLUMES:
+            tests.append(lambda r, of=VOLUMES[name], b=volumes(v): within(r[of], *b))
         elif name == "--tag":
             tests.append(lambda r, bit=TAG_NAMES.index(v): r["tags"] is not None and r["tags"] >> bit & 1)
     return lambda r: all(t(r) for t in tests)

@@ -569,6 +569,11 @@ const char *query__sums_for(struct index *ix, const struct job_filter *f)
 	return of_months && !d.n ? "month" : days_and_months(f, &d);
 }
 
+bool query__has_whole_days(struct index *ix, const struct job_filter *f)
+{
+	return fits(ix, f, "day");
+}
+
 bool query__is_of_days(struct index *ix, const struct job_filter *f)
 {
 	struct dirty d;

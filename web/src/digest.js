@@ -14,7 +14,7 @@ function to(page, args, ...children) {
 }
 
 const link_ = (page, text) => to(page, {}, text);
-const job = (id) => (site ? el('a', { href: `/job/${id}` }, id) : id);
+const job = (id) => (site ? el('a', { href: address(`job/${id}`) }, id) : id);
 const lost = (row) => (known(row.lost_core_s) ? cores(row.lost_core_s) : '?');
 const hours = (v) => (known(v) ? few(v / 3600) : '?');
 const money = (v, d) => (known(v) ? `${v < 100 ? number(v) : count(v)} ${plain(d.currency ?? '')}` : '?');
@@ -165,7 +165,7 @@ function turn(d) {
 		return '';
 	const until = d.to ?? site.now, length = until - d.from, go = (from, to_) => address('digest', { ...site.arguments, since: from, until: to_ });
 
-	return el('p', { class: 'st' }, el('a', { href: go(d.from - length, d.from) }, length > 6 * 86400 && length < 9 * 86400 ? 'the week before' : 'the time before'), known(d.to) && d.to < site.now ? [' \u00b7 ', el('a', { href: go(d.to, Math.min(d.to + length, site.now)) }, 'after')] : '', ' \u00b7 as a mail: ', el('code', {}, site.command ?? 'jobprof digest'));
+	return el('p', { class: 'st turn' }, el('a', { href: go(d.from - length, d.from) }, length > 6 * 86400 && length < 9 * 86400 ? 'the week before' : 'the time before'), known(d.to) && d.to < site.now ? [' \u00b7 ', el('a', { href: go(d.to, Math.min(d.to + length, site.now)) }, 'after')] : '', ' \u00b7 as a mail: ', el('code', {}, site.command ?? 'jobprof digest'));
 }
 
 // from, to: dates in the zone of who made the page.

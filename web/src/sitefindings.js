@@ -79,7 +79,7 @@ const right = (d) => [
 	{ key: 'jobs', head: 'Jobs', kind: 'count', fixed: true, about: 'of this application with the finding' },
 	{ key: 'cost_core_s', head: 'Lost', unit: 'core-h', fixed: true, kind: (r) => el('b', {}, cells.hours(r.cost_core_s)), about: LOST },
 	{ key: 'cost_money', head: 'Lost', unit: d.currency, fixed: true, rare: true, kind: (r) => money(r.cost_money), about: 'at the price of a core-hour' },
-	{ key: 'contacted_at', head: 'Contacted', unit: 'when, by whom, ticket', left: true, fixed: true, kind: (r) => (known(r.contacted_at) ? [`${date(r.contacted_at)} `, name(r.contacted_by ?? '', 12), ' ', name(r.ticket ?? '', 14)] : soft('not yet')), about: 'the last time, because of this finding or of all' },
+	{ key: 'contacted_at', wide: true, head: 'Contacted', unit: 'when, by whom, ticket', left: true, fixed: true, kind: (r) => (known(r.contacted_at) ? [`${date(r.contacted_at)} `, name(r.contacted_by ?? '', 12), ' ', name(r.ticket ?? '', 14)] : soft('not yet')), about: 'the last time, because of this finding or of all' },
 	{ key: 'weeks', wide: true, head: 'Before | after', unit: 'lost core-h, each week', left: true, fixed: true, rare: true, kind: weeksCell, about: 'of 6 weeks before and up to 8 after the contact, which is the line' },
 	{ key: 'verdict', head: 'Since then', left: true, fixed: true, rare: true, kind: verdictCell, about: 'lost after the contact against before, for each core-hour held; needs 5 runs and a week' },
 ];
@@ -96,7 +96,7 @@ function copy(text) {
 }
 
 function detail(r, columns) {
-	return el('tr', { class: 'detail' }, el('td', { colspan: columns, class: 'l' }, el('div', { class: 'tx' }, known(r.job) ? ['Dearest: job ', el('a', { href: `/job/${r.job}` }, r.job), '. '] : '', name(r.text, 600),
+	return el('tr', { class: 'detail' }, el('td', { colspan: columns, class: 'l' }, el('div', { class: 'tx' }, known(r.job) ? ['Dearest: job ', el('a', { href: address(`job/${r.job}`) }, r.job), '. '] : '', name(r.text, 600),
 		r.remedy_code ? el('span', { class: 'do' }, el('code', {}, name(r.remedy_code, 300))) : '', site.sees_all && !known(r.contacted_at) ? el('code', { class: 'cmd' }, command(r), copy(command(r))) : '')));
 }
 

@@ -51,7 +51,8 @@ QUESTIONS = [
     ["usage", "--by", "user", "--ran-at", "2026-11-21T12:00", "--cpu-share", "1-"], ["jobs", "--finding", "any"],
     ["jobs", "--finding", "none"], ["jobs", "--finding", "cpu.unused"], ["jobs", "--node", "n1"], ["jobs", "--nodes", "2-"], ["jobs", "-j", "101,103"],
     ["jobs", "--tag", "compute-bound"], ["jobs", "--name", "'; DROP TABLE job; --"], ["jobs", "--user", "no\udcffbody"],
-    ["issues"], ["issues", "--by", "user"], ["usage", "--io"], ["usage", "--io", "--ran", "1s-"], ["digest"], ["advice"],
+    ["issues"], ["issues", "--by", "user"], ["usage", "--io"], ["usage", "--io", "--ran", "1s-"], ["digest"], ["advice"], ["usage", "--histograms"], ["usage", "--histograms", "--cpu-share", "0-50"],
+    ["findings"], ["findings", "--finding", "cpu.unused"], ["jobs", "--read", "1MiB-1TiB"], ["jobs", "--written", "1-", "--write-rate", "1kB/s-"], ["advice", "--contacts"],
     *[["usage", "--by", by] for by in ("project", "user", "name", "program", "partition", "cluster", "state", "signature")],
     ["seff", "101"], ["seff", "103"], ["seff", "1"], ["js1", "102"], ["mail", "--body", "101"],
     ["usage", "--sort", "max_cores"], ["usage", "--by", "user", "--until", "2026-11-21T12:00"], ["usage", "--by", "name", "--finding", "any"],
@@ -73,7 +74,7 @@ def forms_of(question):
     times = ["--since", "2026-01-01" if question[0] == "digest" else "all"]
     if question[0] == "digest":
         return [[*times, "--json"]]
-    return [[*times, "--json"], [*times, "--csv"]] if "--io" in question else [[*times, "--json", "--all"], [*times, "--csv"]]
+    return [[*times, "--json"], [*times, "--csv"]] if {"--io", "--histograms"} & set(question) else [[*times, "--json", "--all"], [*times, "--csv"]]
 
 
 def cells(text):

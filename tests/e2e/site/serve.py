@@ -17,7 +17,7 @@ import threading
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from sitelib import *
 
-PAGES = {"jobs": "jobs", "usage": "usage", "issues": "issues", "advice": "advice?user=%s", "digest": "digest?since=2026-11-01&until=2026-11-15"}
+PAGES = {"jobs": "jobs", "usage": "usage", "issues": "issues", "findings": "findings", "advice": "advice?user=%s", "digest": "digest?since=2026-11-01&until=2026-11-15"}
 OTHER = 65534  # nobody
 
 

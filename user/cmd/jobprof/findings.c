@@ -32,9 +32,9 @@ static const struct opt opts[] = {
 const struct command cmd_findings = {
 	.name = "jobprof findings",
 	.usage = "[--finding RULE] [OPTION]...",
-	.about = "Which findings cost most, of jobs of the last 30 days without options, and in how\n"
-		 "many users' jobs they are; then whose jobs have the dearest one, or that of\n"
-		 "--finding, and when these users were written to.",
+	.about = "Which findings cost most, and how many jobs and users have them; without options\n"
+		 "of the last 30 days. Then whose jobs have the dearest one, or that of --finding,\n"
+		 "and when these users were written to.",
 	.opts = opts,
 };
 
@@ -181,12 +181,12 @@ static int ask_points(struct asking *w)
 	struct query q;
 	int err;
 
-	site_points__init(&w->points, &w->filter, DAYS, w->of_days);
+	site_points__init(&w->points, w->ix, &w->filter, DAYS);
 	if (!w->points.n || (!w->site->json && !w->site->csv))
 		return 0;
 	err = query__init(&q);
 	query__add(&q, w->of_days ? "SELECT s.rule, " : "SELECT f.rule, ");
-	site_points__add(&w->points, &q);
+	site_points__add(&w->points, &q, w->of_days);
 	query__add(&q, w->of_days ? ", sum(s.cost_core_s)" : ", sum(f.cost_core_s)");
 	if (!err)
 		err = add_from(&q, w);

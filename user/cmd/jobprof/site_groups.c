@@ -399,23 +399,22 @@ struct over_time {
 };
 
 static int write_points(struct query *q, const struct question *of, const struct site_points *p,
-			const struct site_table *keys)
+			const struct site_table *keys, bool is_sums)
 {
 	int err = 0;
 
 	query__add(q, "SELECT COALESCE(");
-	add_key(q, of, p->of_days ? "day" : NULL);
+	add_key(q, of, is_sums ? "day" : NULL);
 	query__add(q, ", ''), ");
-	site_points__add(p, q);
-	query__add(q, p->of_days
-			      ? ", sum(s.lost_core_s), sum(s.profiled_core_s) FROM day s"
+	site_points__add(p, q, is_sums);
+	query__add(q, is_sums ? ", sum(s.lost_core_s), sum(s.profiled_core_s) FROM day s"
 			      : ", sum(j.lost_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 "
 				"ELSE j.held_core_s END) FROM job j");
-	if (p->of_days)
+	if (is_sums)
 		query__where_sums(q, "day", of->filter, of->v);
 	else
 		err = query__where(q, of->filter, of->v);
-	if (!err && !p->of_days) {
+	if (!err && !is_sums) {
 		struct question keyed = *of;
 		struct site_table named = *keys; /* without the sum */
 
@@ -488,13 +487,13 @@ static int ask_points(struct index *ix, const struct question *of, struct site_t
 
 	if (!is_wanted || of->o->by->is_node || t->nrows < 2)
 		return 0;
-	site_points__init(&p, of->filter, POINTS,
-			  of->o->by->in_sums && query__is_of_days(ix, of->filter));
+	site_points__init(&p, ix, of->filter, POINTS);
 	if (!p.n)
 		return 0;
 	err = query__init(&q);
 	if (!err)
-		err = write_points(&q, of, &p, t);
+		err = write_points(&q, of, &p, t,
+				   of->o->by->in_sums && query__is_of_days(ix, of->filter));
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err)

@@ -16,10 +16,11 @@ static int64_t day_of(double s)
 	return (int64_t)floor((s + (double)tm.tm_gmtoff) / 86400);
 }
 
-void site_points__init(struct site_points *p, const struct job_filter *f, unsigned most,
-		       bool of_days)
+void site_points__init(struct site_points *p, struct index *ix, const struct job_filter *f,
+		       unsigned most)
 {
 	const double now = (double)time(NULL);
+	const bool of_days = query__has_whole_days(ix, f);
 
 	*p = (struct site_points){.n = most < SITE_POINTS ? most : SITE_POINTS, .of_days = of_days};
 	if (isnan(f->since)) {
@@ -38,11 +39,11 @@ void site_points__init(struct site_points *p, const struct job_filter *f, unsign
 		p->n = 0;
 }
 
-void site_points__add(const struct site_points *p, struct query *q)
+void site_points__add(const struct site_points *p, struct query *q, bool is_sums)
 {
 	char sql[160];
 
-	snprintf(sql, sizeof(sql), "(%s - %lld) * %u / %lld", p->of_days ? "s.day" : "j.start",
+	snprintf(sql, sizeof(sql), "(%s - %lld) * %u / %lld", is_sums ? "s.day" : p->of_days ? "j.day" : "j.start",
 		 (long long)p->from, p->n, (long long)p->length);
 	query__add(q, sql);
 }

@@ -9,15 +9,14 @@
 
 struct site_points {
 	unsigned n;	 /* 0: the filter has no begin, and there are no parts */
-	bool of_days;	 /* parts are of whole days, of table's column "day" */
+	bool of_days;	 /* parts are of whole days */
 	int64_t from, length; /* days since 1970, or s */
 };
 
-/* At most `most` parts, fewer where there are fewer days. of_days: the filter begins and ends with days
- * of the index (query__is_of_days()). */
-void site_points__init(struct site_points *p, const struct job_filter *f, unsigned most,
-		       bool of_days);
-/* Adds the number of the part of a row, of jobs j or of days s, as SQL. */
-void site_points__add(const struct site_points *p, struct query *q);
+/* At most `most` parts, fewer where there are fewer days; of whole days if the filter is. */
+void site_points__init(struct site_points *p, struct index *ix, const struct job_filter *f,
+		       unsigned most);
+/* Adds the number of the part of a row of a table with days s, or of jobs j, as SQL. */
+void site_points__add(const struct site_points *p, struct query *q, bool is_sums);
 
 #endif
