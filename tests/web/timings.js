@@ -12,7 +12,7 @@ for (let i = 0; i <= Number(rounds); i++) {
 	const page = await context.newPage();
 
 	await page.goto(url, { timeout: 120000 });
-	await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length && document.querySelector('footer'), null, { timeout: 60000 });
+	await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length && document.querySelector('footer'), null, { timeout: 180000 });
 	const t = await page.evaluate(() => {
 		const [n] = performance.getEntriesByType('navigation'), from = n.requestStart;
 
