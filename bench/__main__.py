@@ -24,14 +24,15 @@ import reduce
 import report
 import sampling
 import sensors
+import serve
 import switch
 import table
 
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "index": index}
-ONLY_ASKED = {"large", "report", "reduce", "energy", "index"}
+            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "index": index, "serve": serve}
+ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "serve"}
 
 
 def parse():

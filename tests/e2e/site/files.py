@@ -160,5 +160,29 @@ def by_apache():
         p.end()
 
 
+@in_full
+def links_without_a_server():
+    """Each link of the files is a file, and the list of jobs applies what its address asks for."""
+    top = tmpdir("served")
+    at = os.path.join(top, "site")
+    os.chmod(top, 0o755)
+    os.mkdir(at)
+    os.chown(at, 0, grp.getgrnam("www-data").gr_gid)
+    os.chmod(at, 0o2750)
+    build(of_recent(), at)
+    p = Files(at)
+    try:
+        first = "http://127.0.0.1:%d/jobprof/user/nobody/" % p.port
+        seen = followed(first + "jobs.html", "nobody")
+        is_equal("browser, files: pages", sorted({s["address"][len(first):].split("?")[0] for s in seen}), ["advice.html", "digest.html", "issues.html", "jobs.html", "usage.html"])
+        is_equal("browser, files: links lead to files, without errors", [s for s in seen if s["status"] != 200 or s["wrong"]], [])
+        rows = [r for r in recent() if r["user"] == "nobody"]
+        for query, wanted in (("state=failed", sum(r["state"] == "FAILED" for r in rows)), ("name=job_0", sum(r["name"].startswith("job_0") for r in rows)), ("user=games", 0), ("user=nobody", len(rows))):
+            shown = followed(first + "jobs.html?" + query, "nobody", 1)[0]
+            is_equal("browser, files: jobs.html?%s" % query, shown["rows"], wanted)
+    finally:
+        p.end()
+
+
 if __name__ == "__main__":
-    run_tests((a_folder_for_each, only_what_changed, nothing_else, pages_of_jobs, by_apache))
+    run_tests((a_folder_for_each, only_what_changed, nothing_else, pages_of_jobs, by_apache, links_without_a_server))

@@ -5,8 +5,14 @@ logs in sees own jobs, whatever a browser claims; the pages' policy and links ar
 
 import base64
 import functools
+import os
 import shutil
+import sys
 
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
+sys.path.insert(0, os.path.realpath(__file__ + "/../../cli"))
+from page import WEB, need_browser
 from serve import *
 
 WHO = ("nobody", "games")
@@ -201,6 +207,30 @@ def events_at_once(make, name):
         listener.close()
 
 
+def followed(url, user, most=25):
+    """What a browser sees that follows all links from there."""
+    need_browser()
+    p = subprocess.run(["node", os.path.join(WEB, "links.js"), url, user, PASSWORD, str(most)], capture_output=True, text=True, timeout=300)
+    if p.returncode:
+        raise Failed("links.js: " + p.stderr[-1000:])
+    return json.loads(p.stdout)
+
+
+@in_full
+def links_below_a_folder():
+    s = Server("--database", of_two()[0], "--proxy-user", "www-data")
+    p = Nginx(s.socket)
+    try:
+        first = "http://127.0.0.1:%d/jobprof/" % p.port
+        seen = followed(first, "nobody")
+        is_true("browser: pages are there", len(seen) > 10 and {"jobs", "usage", "digest"} <= {re.split(r"[?/.]", s["address"][len(first):])[0] for s in seen}, [s["address"] for s in seen])
+        is_equal("browser: all links stay below the folder", [s["address"] for s in seen if not s["address"].startswith(first)], [])
+        is_equal("browser: and lead to a page without errors", [s for s in seen if s["status"] != 200 or s["wrong"]], [])
+    finally:
+        p.end()
+        s.end()
+
+
 def behind(make, name):
     s = Server("--database", of_two()[0], "--proxy-user", "www-data")
     try:
@@ -224,4 +254,4 @@ def nginx():
 
 
 if __name__ == "__main__":
-    run_tests((apache, nginx))
+    run_tests((apache, nginx, links_below_a_folder))

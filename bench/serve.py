@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pages of all jobs: jobprof serve on an index of 1,000,000 generated jobs of a year ($JOBPROF_BENCH_JOBS: so many). The 95th percentile of 100
+questions of each kind by the server, whose answers are compressed, beside that of the verb alone; 200 clients at once on two CPUs; and in chromium, where it
+is there, the list of 10,000 jobs and the page of a job of 1,000 nodes. Only when it is asked for, as it takes minutes."""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+import helper
+import index
+from helper import ROOT
+from files import JOBPROF
+from table import Row
+
+TITLE = "The pages of all jobs"
+BESIDE = 20  # ms that the server may add to a question's target
+CLIENTS, MEMORY_MB = 200, 100
+KINDS = (*index.KINDS, ("issues by user of 30 days", lambda q, i: ["issues", "--by", "user", "--since", q.day(30 + i)], None),
+         ("the digest of a week", lambda q, i: ["digest", "--since", q.day(7 + i), "--until", q.day(i)], None))
+
+
+class Unix(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("x", timeout=120)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(120)
+        self.sock.connect(self.path)
+
+
+def address_of(words):
+    """Of a verb's words: ["jobs", "--since", "7d"] is /jobs.json?since=7d."""
+    pairs = [(k[2:], v) for k, v in zip(words[1::2], words[2::2])]
+    return "/%s.json?%s" % (words[0], urllib.parse.urlencode(pairs))
+
+
+def ask(path, address):
+    """Seconds, and the status."""
+    began = time.monotonic()
+    c = Unix(path)
+    c.request("GET", address, headers={"Accept-Encoding": "gzip"})
+    r = c.getresponse()
+    r.read()
+    c.close()
+    return time.monotonic() - began, r.status
+
+
+@contextlib.contextmanager
+def server(database, top):
+    path = os.path.join(top, "web.sock")
+    p = subprocess.Popen([JOBPROF, "serve", "--database", database, "--socket", path], env={**os.environ, "TZ": "UTC"})
+    try:
+        until = time.monotonic() + 30
+        while True:
+            try:
+                ask(path, "/assets/none.js")
+                break
+            except OSError:
+                if p.poll() is not None or time.monotonic() > until:
+                    raise helper.Missing("jobprof serve does not start")
+                time.sleep(0.05)
+        yield p, path
+    finally:
+        p.terminate()
+        p.wait()
+
+
+def answers(database, path, questions, start, asked):
+    """start: what a call of the verb takes that asks nothing."""
+    for name, make_words, target in KINDS:
+        served, alone = [], []
+        for i in range(asked):
+            words = make_words(questions, i)
+            took, status = ask(path, address_of(words))
+            if status != 200:
+                raise helper.Missing("%s: status %d" % (address_of(words), status))
+            served.append(took * 1000)
+            alone.append(max(0, index.timed(*words, "--database", database, "--json")[0] - start) * 1000)
+        yield Row("serve", "%s, p95" % name, "ms", [index.p95(served)], target=target and target + BESIDE)
+        yield Row("serve", "  of the verb alone, p95", "ms", [index.p95(alone)])
+
+
+# ---- many clients
+
+def family(pid):
+    """The process and its children."""
+    found = [pid]
+    for task in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/children" % (pid, task)) as f:
+            found += [int(w) for w in f.read().split()]
+    return found
+
+
+def pss_mb(pid):
+    total = 0
+    for p in family(pid):
+        try:
+            with open("/proc/%d/smaps_rollup" % p) as f:
+                total += int(re.search(r"^Pss:\s*(\d+)", f.read(), re.M)[1])
+        except (OSError, TypeError):
+            pass  # it has ended
+    return total / 1024
+
+
+def many(process, path, questions, clients):
+    """Each asks for a page of its own at the same time."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    os.sched_setaffinity(process.pid, cpus)
+    for address in ("/usage?since=30d", "/jobs?since=7d"):
+        done, most, statuses = threading.Event(), [0.0], []
+        wanted = [address + "&user=" + questions.site.users[i % len(questions.site.users)] for i in range(clients)]
+        threads = [threading.Thread(target=lambda a=a: statuses.append(ask(path, a)[1])) for a in wanted]
+
+        def watch(most=most, done=done):
+            while not done.wait(0.02):
+                most[0] = max(most[0], pss_mb(process.pid))
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        began = time.monotonic()
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        took = time.monotonic() - began
+        done.set()
+        watcher.join()
+        wrong = sum(s != 200 for s in statuses) + clients - len(statuses)
+        name = "%d clients at once, %s" % (clients, address)
+        yield Row("serve", name + ": server and children", "MB", [most[0]], target=MEMORY_MB, why="%d had no answer" % wrong if wrong else None)
+        yield Row("serve", name + ": all have their page", "s", [took], digits=2)
+
+
+# ---- in a browser
+
+def timings(url, rounds, *more):
+    p = subprocess.run(["node", os.path.join(ROOT, "tests/web/timings.js"), url, str(rounds), *more], capture_output=True, text=True, timeout=600)
+    if p.returncode:
+        raise helper.Missing("the browser: " + " ".join(p.stderr.split())[-400:])
+    return json.loads(p.stdout)
+
+
+@contextlib.contextmanager
+def own_server(database):
+    p = subprocess.Popen([JOBPROF, "serve", "--own", "--database", database], stdout=subprocess.PIPE, text=True, env={**os.environ, "TZ": "UTC"})
+    try:
+        line = p.stdout.readline().strip()
+        if not line:
+            raise helper.Missing("jobprof serve --own does not start")
+        yield line.rstrip("/")
+    finally:
+        p.terminate()
+        p.wait()
+
+
+def in_browser(database, site, top, opts):
+    if not shutil.which("node") or not os.path.isdir(os.path.join(ROOT, "tests/web/node_modules/playwright-core")):
+        yield Row("serve", "pages in a browser", "", why="scripts/install-deps test installs node and playwright-core")
+        return
+    rounds = 2 if opts.quick else 7
+    days = max(1, 10000 * index.DAYS // site.jobs)  # which have some 10,000 jobs
+    since = time.strftime("%Y-%m-%d", time.gmtime(site.end - days * 86400))
+    with own_server(database) as base:
+        t = timings("%s/jobs?since=%s&all=1" % (base, since), rounds)
+    name = "the list of 10,000 jobs"
+    yield Row("serve", name + ": first byte", "ms", t["first"])
+    yield Row("serve", name + ": last byte", "ms", t["last"])
+    yield Row("serve", name + ": painted", "ms", t["painted"], target=300)
+    nodes = 50 if opts.quick else 1000
+    profile, of_job = os.path.join(top, "job_4711.h5"), os.path.join(top, "job.db")
+    subprocess.run([sys.executable, os.path.join(ROOT, "tests/findings/large.py"), "--nodes", str(nodes), "--hours", "24", "--period", "30", profile], check=True)
+    index.call("index", "scan", top, "--database", of_job)
+    with own_server(of_job) as base:
+        t = timings(base + "/job/4711", 2 if opts.quick else 3, "zoom")
+    name = "the page of a job of %s nodes for a day" % format(nodes, ",")
+    yield Row("serve", name + ": the report is made", "ms", t["first"])
+    yield Row("serve", name + ": painted from the first byte on", "ms", [p - f for p, f in zip(t["painted"], t["first"])], target=1000)
+    yield Row("serve", name + ": a zoom", "ms", t["zoom"], target=200)
+
+
+def run(_, opts):
+    import sitegen
+    jobs = 20000 if opts.quick else int(os.environ.get("JOBPROF_BENCH_JOBS", 1000000))
+    site = sitegen.Site(jobs, days=index.DAYS)
+    index.Questions.rules = sitegen.RULES
+    top = tempfile.mkdtemp(prefix="jobprof-bench.", dir="/var/tmp")
+    rows = []
+    try:
+        database, empty = os.path.join(top, "index.db"), os.path.join(top, "empty.db")
+        index.make(site, database, top)
+        index.call("index", "import", "--database", empty, "/dev/null")
+        start = sorted(index.timed("jobs", "--database", empty, "--json")[0] for _ in range(21))[10]
+        questions = index.Questions(site)
+        with server(database, top) as (process, path):
+            rows.append(Row("serve", "an answer that asks nothing", "ms", [ask(path, "/assets/none.js")[0] * 1000 for _ in range(21)]))
+            rows += answers(database, path, questions, start, 10 if opts.quick else index.ASKED)
+            rows += many(process, path, questions, 20 if opts.quick else CLIENTS)
+        rows += in_browser(database, site, top, opts)
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+    return rows
