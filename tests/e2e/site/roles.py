@@ -214,7 +214,7 @@ def nobody_sees_more():
             uid = uid_of(who)
             bad, n, seen, failed = in_child(lambda: ((os.setgroups([]), os.setgid(100), os.setuid(uid)) if uid else None, walk())[1])
             is_equal("%s: no byte of others in %d addresses" % (who, len(asked)), (n, bad), (0, []))
-            is_true("%s: what the role shows is there" % who, all(seen.get(t, 0) > 10 for t in allowed), seen)
+            is_true("%s: what the role shows is there" % who, all(seen.get(t, 0) > 5 for t in allowed), seen)
             is_equal("%s: no address fails" % who, failed, {})
     finally:
         s.end()
@@ -233,7 +233,7 @@ def counts():
                 is_equal("%s: jobs" % who, (got["matching"], math.isclose(got["held_core_s"] or 0, held or 0, rel_tol=1e-9)), (n, True))
                 got = json.loads(s.ask("/usage.json?since=all&by=project", uid=uid_of(who))[2])
                 wanted = dict(db.execute("SELECT account, count(*) FROM job WHERE %s GROUP BY account" % where))
-                is_equal("%s: usage by project" % who, {r["project"]: r["jobs"] for r in got["rows"]}, wanted)
+                is_equal("%s: usage by project" % who, {r["project"]: r["jobs"] for r in got["usage"]["rows"]}, wanted)
     finally:
         s.end()
 
@@ -242,7 +242,9 @@ def coordinators_of_sums():
     """CoordinatorSees=sums: usage of whole days, and no single job."""
     path = made()
     s = serve(CoordinatorSees="sums")
-    ask = lambda a: json.loads(s.ask(a, uid=USERS["usercora"])[2])
+    def ask(a):
+        got = json.loads(s.ask(a, uid=USERS["usercora"])[2])
+        return got.get("usage", got)
     try:
         both = {"userann", "userbob"}
         is_equal("sums: by user", {r["user"] for r in ask("/usage.json?since=all&by=user")["rows"]}, both)
