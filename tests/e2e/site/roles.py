@@ -396,6 +396,18 @@ def who_looked():
         log.close()
 
 
+def staff_notes_contacts():
+    """By sudo, as the index's owner; who only sees all does not."""
+    path = made()
+    with sqlite3.connect(path) as db:
+        before = db.execute("SELECT count(*) FROM contact").fetchone()[0]
+    for who, noted in (("userstan", 1), ("uservic", 0), ("userann", 0), ("nobody-there", 0)):
+        p = call("contacted", str(IDS["bobs"]), "--ticket", "T1", "--database", path, wrap=as_service(etc()), env={"SUDO_USER": who}, timeout=60)
+        is_true("contacted by %s" % who, (p.returncode == 0) == bool(noted) and (re.search("noted: .*userstan contacted", p.stdout) if noted else "StaffGroups" in p.stderr), (p.stdout, p.stderr))
+    with sqlite3.connect(path) as db:
+        is_equal("one contact more", db.execute("SELECT count(*) FROM contact").fetchone()[0], before + 1)
+
+
 def from_other_places():
     """Other sites' pages, frames, methods, and requests that are slow, huge or no HTTP."""
     s = serve()
@@ -499,5 +511,5 @@ def coordinators_come_from_sacctmgr():
 
 
 if __name__ == "__main__":
-    run_tests((nobody_sees_more, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, refused_alike, the_proxy, who_looked, from_other_places, what_is_said,
+    run_tests((nobody_sees_more, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, refused_alike, the_proxy, who_looked, staff_notes_contacts, from_other_places, what_is_said,
                by_another_name, coordinators_come_from_sacctmgr))
