@@ -340,9 +340,9 @@ static int read_contacts(struct index *ix, double since, const struct viewer *v,
 	struct query q;
 	int err = query__init(&q);
 
-	query__add(&q, "SELECT " COLUMNS " FROM contact WHERE at >= ?");
+	query__add(&q, "SELECT " COLUMNS " FROM contact k WHERE at >= ?");
 	query__arg(&q, db_value__int(isnan(since) ? 0 : (int64_t)since));
-	query__add_rights(&q, "\"user\"", "account", "''", v);
+	query__add_rights(&q, "k.\"user\"", "k.account", "''", v);
 	query__add(&q, " ORDER BY at DESC, id DESC");
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
@@ -366,12 +366,12 @@ int contact__last(struct contact *c, struct advice *a, struct index *ix, const s
 	struct query q;
 	int err = query__init(&q);
 
-	query__add(&q, "SELECT " COLUMNS " FROM contact WHERE \"user\" = ? AND (rule IS NULL OR "
+	query__add(&q, "SELECT " COLUMNS " FROM contact k WHERE \"user\" = ? AND (rule IS NULL OR "
 		       "rule = ?) AND (signature IS NULL OR signature = ?)");
 	query__arg(&q, db_value__text(like->user));
 	query__arg(&q, db_value__text(like->rule));
 	query__arg(&q, db_value__text(like->signature));
-	query__add_rights(&q, "\"user\"", "account", "''", v);
+	query__add_rights(&q, "k.\"user\"", "k.account", "''", v);
 	query__add(&q, " ORDER BY at DESC, id DESC LIMIT 1");
 	if (!err)
 		err = query__ask(&q, ix->db, &r);

@@ -227,8 +227,9 @@ static void add_ranges(struct query *q, const struct job_filter *f)
 
 	for (int i = 0; i < N_RANGES; i++) {
 		const double bounds[] = {f->range[i].least, f->range[i].most};
-		const bool is_open = bounds[0] < bounds[1] &&
-				     (of[i].kind == BYTES || (of[i].kind == SHARE && bounds[1] < 1));
+		const bool is_open =
+			bounds[0] < bounds[1] &&
+			(of[i].kind == BYTES || (of[i].kind == SHARE && bounds[1] < 1));
 
 		for (int k = 0; k < 2; k++) {
 			if (isnan(bounds[k]))

@@ -19,9 +19,9 @@ struct viewer {
 	const char *user;
 };
 
-/* Numbers of a job that a filter bounds, from `least` to `most`. Both are included; but shares, bytes
- * and rates end below `most` if that is above `least`, so that ranges which follow each other have no
- * job in common. A range of shares to 1 or more has its end. */
+/* Numbers of a job that a filter bounds, from `least` to `most`. Both are included; but shares,
+ * bytes and rates end below `most` if that is above `least`, so that ranges which follow each other
+ * have no job in common. A range of shares to 1 or more has its end. */
 enum filter_range {
 	RANGE_NODES,
 	RANGE_RAN,
@@ -95,8 +95,8 @@ void query__add_cost(struct query *q, const struct job_filter *f);
  * index, which may be of another time zone. */
 const char *query__sums_for(struct index *ix, const struct job_filter *f);
 /* Whether the tables that have days alone (day, day_rule, hist) give the answer, too: the filter is
- * one of sums, begins and ends with days of the index, and all sums are made. Those that lack users,
- * accounts or partitions answer no filter by them, and hist nobody who does not see all. */
+ * one of sums, begins and ends with days of the index, and all sums are made. Those that lack
+ * users, accounts or partitions answer no filter by them, and hist nobody who does not see all. */
 bool query__is_of_days(struct index *ix, const struct job_filter *f);
 /* Whether the filter begins and ends with days of the index, so that rows may be grouped by their day. */
 bool query__has_whole_days(struct index *ix, const struct job_filter *f);

@@ -4,12 +4,15 @@
 passwords."""
 
 import csv
+import json
 import math
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from indexlib import *
 from postgreslib import Server
 from sacctlib import Sacct, job
+import serve
+from sitelib import site
 
 LOCK = 29958816115355494  # of those that write, user/index/db_postgresql.c
 SECRET = Server.PASSWORD
@@ -283,6 +286,31 @@ def a_question_has_a_limit():
             one_line(p, "longer than 0.5 s", "--since") and time.monotonic() - began < 30, p.stderr)
 
 
+def coordinators():
+    """What a coordinator sees is the same in both engines; an entry of one cluster counts for that one."""
+    rows_, path, address = os.path.join(tmpdir("rows"), "rows.jsonl"), os.path.join(tmpdir("index"), "index.db"), server.new_database("coordinated")
+    made = list(site(jobs=300, users=6, projects=4, hostile=False).rows())
+    with open(rows_, "w") as f:
+        for r in made:
+            f.write(json.dumps({k: v for k, v in r.items() if v is not None}) + "\n")
+    first, second = made[0]["account"], next(r["account"] for r in made if r["account"] != made[0]["account"])
+    cluster = next(r["cluster"] for r in made if r["account"] == second)
+    wanted = sum(r["account"] == first or r["account"] == second and r["cluster"] == cluster for r in made)
+    answers = []
+    for where in (path, address):
+        jobprof("index", "import", "--database", where, rows_)
+        for account, on in ((first, ""), (second, cluster)):
+            sql = "INSERT INTO coordinator (\"user\", account, cluster, at) VALUES ('nobody', '%s', '%s', %d)" % (account, on, time.time())
+            server.sql(sql, "coordinated") if "://" in where else change(where, sql)
+        s = serve.Server("--database", where, env=None)
+        try:
+            answers.append([s.ask("/%s.json?since=all&all=1" % page, uid=65534)[::2] for page in ("jobs", "usage", "issues", "advice")])
+        finally:
+            s.end()
+    is_true("a coordinator's answers are the same", [a[0] for a in answers[0]] == [200] * 4 and all(equal(json.loads(a), json.loads(b)) for (_, a), (_, b) in zip(*answers)), answers)
+    is_equal("all jobs of the account, and of the other one on its cluster", json.loads(answers[1][0][1])["matching"], wanted)
+
+
 def a_later_schema():
     address = server.new_database("later")
     jobprof("index", "scan", tmpdir("later"), "--database", address)
@@ -291,7 +319,7 @@ def a_later_schema():
         p = call(*args, "--database", address)
         is_true("%s: tables of a later version are refused" % args[0], one_line(p, "999"), p.stderr)
     server.sql("UPDATE meta SET value = '0' WHERE key = 'version'; ALTER TABLE job DROP COLUMN offloads; DROP INDEX job_program; "
-               "ALTER TABLE finding DROP COLUMN kind, DROP COLUMN code, DROP COLUMN needs, DROP COLUMN used, DROP COLUMN asked; DROP TABLE job_fs; "
+               "ALTER TABLE finding DROP COLUMN kind, DROP COLUMN code, DROP COLUMN needs, DROP COLUMN used, DROP COLUMN asked; DROP TABLE job_fs, coordinator; "
                + "; ".join("ALTER TABLE %s DROP COLUMN failed, DROP COLUMN read_bytes, DROP COLUMN write_bytes" % t for t in ("day", "month")), "later")
     p = call("jobs", "--database", address)
     is_true("of an earlier one: a reader says so", one_line(p, "earlier jobprof"), p.stderr)
@@ -313,4 +341,4 @@ if __name__ == "__main__":
         skip("postgresql.py", e)
         sys.exit(0)
     run_tests([same_rows_and_answers, accounting_of_slurm, an_engine_as_db_h_has_it, two_that_write, a_writer_is_killed, server_goes_away,
-               a_service_lives_on, wrong_addresses, a_question_has_a_limit, a_later_schema])
+               a_service_lives_on, coordinators, wrong_addresses, a_question_has_a_limit, a_later_schema])

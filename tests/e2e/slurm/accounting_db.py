@@ -7,6 +7,7 @@ each way in which a job may end is a row. Of releases whose database plugin is n
 are asked for are compared with those that their sacct has."""
 
 import shutil
+import sqlite3
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
@@ -40,7 +41,8 @@ def need_database():
 
 def make_accounts(c):
     for words in ("account physics", "account laser parent=physics", "account bio", "user root account=bio",
-                  "user root account=laser", "user daemon account=bio"):
+                  "user root account=laser", "user daemon account=bio",
+                  "coordinator account=physics names=daemon"):
         c.command("sacctmgr", "-i", "add", *words.split())
 
 
@@ -235,6 +237,16 @@ def a_profile_is_part_of_the_row():
              [(3, "laser")])
 
 
+def coordinators_are_found():
+    """Those of an account are of the ones below it, too."""
+    m = need_database()
+    path = os.path.join(tmpdir("coordinators"), "index.db")
+    p = subprocess.run([JOBPROF, "index", "sync", "--database", path], env=m["cluster"].env, capture_output=True, text=True, timeout=120)
+    with sqlite3.connect(path) as db:
+        found = db.execute("SELECT \"user\", account, cluster FROM coordinator ORDER BY 1, 2").fetchall()
+    is_equal("coordinators", (p.stderr, found), ("", [("daemon", "laser", ""), ("daemon", "physics", "")]))
+
+
 @in_full
 def time_limits_end_jobs():
     m = need_database()
@@ -248,4 +260,4 @@ def time_limits_end_jobs():
 
 
 run_tests([fields_are_those_of_this_release, what_is_held_is_what_sacct_says, each_end_is_a_row, a_window_is_about_ends,
-           what_was_asked_for_is_known, a_profile_is_part_of_the_row, time_limits_end_jobs])
+           what_was_asked_for_is_known, a_profile_is_part_of_the_row, coordinators_are_found, time_limits_end_jobs])

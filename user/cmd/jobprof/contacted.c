@@ -12,6 +12,7 @@
 #include "base/room.h"
 #include "base/str.h"
 #include "cmd/jobprof/site_job.h"
+#include "cmd/jobprof/site_viewer.h"
 #include "cmd/jobprof/user_name.h"
 #include "cmd/jobprof/verbs.h"
 #include "findings/findings.h"
@@ -210,10 +211,17 @@ static void print_contact(const char *done, const struct contact *c)
 	putchar('\n');
 }
 
+/* Staff runs this by sudo, as the index's owner. */
+static const char *sudo_user(void)
+{
+	const char *sudo = getenv("SUDO_USER");
+
+	return sudo && *sudo ? sudo : NULL;
+}
+
 static int note(struct index *ix, const struct options *o, const char *word, struct contact *c,
 		struct string_list *texts)
 {
-	const char *sudo = getenv("SUDO_USER"); /* staff runs this by sudo, as the index's owner */
 	char *who = NULL;
 	int err = o->rule ? check_rule(ix, o->rule) : 0;
 
@@ -225,7 +233,7 @@ static int note(struct index *ix, const struct options *o, const char *word, str
 	if (err)
 		return err;
 	user_name__of_uid(getuid(), &who);
-	c->who = sudo && *sudo ? sudo : who ? who : "?";
+	c->who = sudo_user() ? sudo_user() : who ? who : "?";
 	if (isnan(c->at))
 		c->at = (double)time(NULL);
 	err = contact__add(ix, c);
@@ -282,6 +290,12 @@ static int change(const struct options *o, const char *word, double at)
 
 	if (!where)
 		return 1;
+	if (!is_own && sudo_user() && site_viewer__role(sudo_user()) != ROLE_STAFF) {
+		log_error("%s: contacts are noted by members of StaffGroups of jobprof.conf",
+			  sudo_user());
+		free(where);
+		return 1;
+	}
 	err = index__open(&ix, where, DB_WRITE);
 	if (!err) {
 		err = o->remove ? take_away(&ix, o, word, &c, &texts)

@@ -121,7 +121,7 @@ static int take_config(struct options *o, struct config *c)
 	if (!access(JOBPROF_CONF, R_OK) && config__load(c, JOBPROF_CONF))
 		return 1;
 	o->proxy = o->proxy ? o->proxy : c->proxy_user;
-	o->header = o->header ? o->header : c->user_header;
+	o->header = o->header ? o->header : c->user_header ? c->user_header : HEADER;
 	o->frames = o->frames ? o->frames : c->frame_ancestors;
 	return 0;
 }

@@ -30,7 +30,7 @@ void site_groups__print_words(FILE *out);
 	{                                                                                   \
 		0, "by", "WORD",                                                            \
 			"a row per project (the default), user, name, program, partition, " \
-			"cluster, state, node, signature or day",                                \
+			"cluster, state, node, signature or day",                           \
 			OPT_CALL(site_groups__take_by), .values = site_groups__print_words  \
 	}
 

@@ -243,8 +243,8 @@ int verb_usage(int argc, char **argv)
 		g.sort = own[FINDING].key;
 	else if (o.site.filter.finding && !strcmp(o.site.filter.finding, "unknown"))
 		g.sort = own[HELD].key; /* nobody knows what was lost */
+	o.site.asks_sums = !o.io && site_groups__is_coarse(&o);
 	if (o.histograms)
 		return usage_hist__run(&o.site);
-	o.site.asks_sums = !o.io && site_groups__is_coarse(&o);
 	return o.io ? usage_io__run(&o.site) : site_groups__run(&g, &o);
 }
