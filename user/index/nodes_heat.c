@@ -68,8 +68,7 @@ static int add_node(struct nodes_heat *h, const struct db_value *v)
 	if (room__grow(&h->nodes, h->nnodes, 1, sizeof(*h->nodes)))
 		return -ENOMEM;
 	n = &h->nodes[h->nnodes++];
-	*n = (struct heat_node){
-		.name = copy(&v[0]), .cluster = copy(&v[1]), .id = (int64_t)v[2].i};
+	*n = (struct heat_node){.name = copy(&v[0]), .cluster = copy(&v[1]), .id = (int64_t)v[2].i};
 	err = find_kind(h, &like, &n->kind);
 	if (!err)
 		h->kinds[n->kind].nodes++;
@@ -201,9 +200,9 @@ static void begin_slot(struct slot *s, const struct db_value *v)
 
 static void add_to_slot(struct slot *s, const struct db_value *v)
 {
-	static const bool is_sum[R_COLUMNS] = {[R_CPU] = true,	  [R_WAIT] = true,
-					       [R_MEMORY] = true, [R_JOBS_J] = true,
-					       [R_LOW_J] = true,  [R_HIGH_J] = true};
+	static const bool is_sum[R_COLUMNS] = {
+		[R_CPU] = true,	   [R_WAIT] = true,  [R_MEMORY] = true,
+		[R_JOBS_J] = true, [R_LOW_J] = true, [R_HIGH_J] = true};
 
 	for (int i = R_SPAN; i < R_COLUMNS; i++) {
 		const double one = db_value__number(&v[i]);
