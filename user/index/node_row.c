@@ -12,6 +12,7 @@
 #include "base/known.h"
 #include "base/room.h"
 #include "base/utf8.h"
+#include "model/job/job.h"
 
 #define TEXT_MAX  512 /* bytes of a name: PostgreSQL's keys have a limit */
 #define NODES_MAX 20000
