@@ -38,8 +38,7 @@ void file_row__maker(const struct rules_text *site, char to[static FILE_ROW_MAKE
 json_t *file_row__json(const json_t *report, const struct model_job *j)
 {
 	struct row r;
-	const bool is_made =
-		!row__of_report(&r, report) && !node_rows__of_job(&r.node_rows, j);
+	const bool is_made = !row__of_report(&r, report) && !node_rows__of_job(&r.node_rows, j);
 	json_t *o = is_made ? row__json(&r) : NULL;
 
 	if (o) {

@@ -18,7 +18,8 @@
 /* Writes what judges a job: the version of jobprof, its columns and rules, and the site's rules. */
 void file_row__maker(const struct rules_text *site, char to[static FILE_ROW_MAKER]);
 
-/* Makes the row of a report on that job, for file_row__text(). NULL: no memory, or it is not a report. */
+/* Makes the row of a report on that job, for file_row__text(). NULL: no memory, or it is not a
+ * report. */
 json_t *file_row__json(const json_t *report, const struct model_job *j);
 /* Makes the text to store in a file that will have this modification time; the caller frees it.
  * NULL: no memory. */

@@ -14,9 +14,9 @@
 #include "index/node_row.h"
 #include "index/slower.h"
 
-#define LOOK_BACK_S   (30 * 86400.0) /* jobs that began earlier are not looked for */
-#define AT_ONCE_MAX   1024	     /* jobs with a row of the same five minutes */
-#define PAIRS_MAX     100000
+#define LOOK_BACK_S (30 * 86400.0) /* jobs that began earlier are not looked for */
+#define AT_ONCE_MAX 1024	   /* jobs with a row of the same five minutes */
+#define PAIRS_MAX   100000
 
 const char *const node_line_names[N_NODE_LINES] = {
 	"cpu_jobs_cores", "cpu_other_cores", "wait_threads", "memory_mb",
@@ -68,12 +68,13 @@ static int read_about(struct node_page *p, struct index *ix, const char *node)
 	struct node_about *a = &p->about;
 	const struct db_value args[] = {db_value__text(a->cluster), db_value__text(node)};
 	struct db_rows r;
-	int err = db__ask(&r, ix->db,
-			  "SELECT n.model, n.cores, n.cpus, n.memory_mb, (SELECT count(*) FROM node "
-			  "o WHERE o.cluster = n.cluster AND o.cores = n.cores AND o.cpus = n.cpus "
-			  "AND COALESCE(o.model, '') = COALESCE(n.model, '')) "
-			  "FROM node n WHERE n.cluster = ? AND n.name = ?",
-			  args, 2);
+	int err =
+		db__ask(&r, ix->db,
+			"SELECT n.model, n.cores, n.cpus, n.memory_mb, (SELECT count(*) FROM node "
+			"o WHERE o.cluster = n.cluster AND o.cores = n.cores AND o.cpus = n.cpus "
+			"AND COALESCE(o.model, '') = COALESCE(n.model, '')) "
+			"FROM node n WHERE n.cluster = ? AND n.name = ?",
+			args, 2);
 
 	a->node = strdup(node);
 	a->cores = a->cpus = a->memory_mb = NAN;
@@ -91,10 +92,10 @@ static int read_about(struct node_page *p, struct index *ix, const char *node)
 
 /* ---- its jobs */
 
-#define LANE_COLUMNS                                                                          \
-	"j.id, COALESCE(j.cores, j.cpus * 1.0) / NULLIF(j.nodes, 0), j.start, "               \
-	"COALESCE(j.\"end\", j.start + j.elapsed_s), j.job_id, j.array_id, j.array_task, "    \
-	"j.lost_core_s, j.findings, j.worst_severity, j.\"user\", j.account, j.name, "        \
+#define LANE_COLUMNS                                                                       \
+	"j.id, COALESCE(j.cores, j.cpus * 1.0) / NULLIF(j.nodes, 0), j.start, "            \
+	"COALESCE(j.\"end\", j.start + j.elapsed_s), j.job_id, j.array_id, j.array_task, " \
+	"j.lost_core_s, j.findings, j.worst_severity, j.\"user\", j.account, j.name, "     \
 	"j.program, j.partition, j.state, j.worst_rule, j.worst_text"
 
 static int add_lane(struct node_page *p, const struct db_value *v)
@@ -311,7 +312,8 @@ static double covered_s(const struct slot *s)
 
 	for (unsigned i = 0; i < s->n; i++) { /* lanes are in the order of their begin */
 		const struct node_lane *l = s->v[i].lane;
-		const double from = fmax(at, l->start), to = isnan(l->end) ? end : fmin(end, l->end);
+		const double from = fmax(at, l->start),
+			     to = isnan(l->end) ? end : fmin(end, l->end);
 
 		longest = fmax(longest, s->v[i].v[NODE_span_s]);
 		if (to > from)
@@ -396,8 +398,7 @@ static double weight_of(const struct slot *s, const struct node_lane *l)
 
 static bool is_there(const struct slot *s, const struct node_lane *l)
 {
-	return l->start < (double)(s->t + 1) * NODE_ROW_S &&
-	       !(l->end <= (double)s->t * NODE_ROW_S);
+	return l->start < (double)(s->t + 1) * NODE_ROW_S && !(l->end <= (double)s->t * NODE_ROW_S);
 }
 
 /* Divides what a job waited for others among those that were there, by their CPU time. */
@@ -478,12 +479,13 @@ static int take_row(struct node_page *p, struct slot *s, const struct db_value *
 
 static int read_rows(struct node_page *p, struct index *ix)
 {
-	static const char sql[] = "SELECT r.t, r.job, j.sources"
+	static const char sql[] =
+		"SELECT r.t, r.job, j.sources"
 #define NODE_ROW(name, how, scale, of) ", r." #name
 #include "schemas/noderow.def"
-				  " FROM node n JOIN node_row r ON r.node = n.id JOIN job j ON j.id = "
-				  "r.job WHERE n.cluster = ? AND n.name = ? AND r.t >= ? AND r.t < ? "
-				  "ORDER BY r.t, r.job";
+		" FROM node n JOIN node_row r ON r.node = n.id JOIN job j ON j.id = "
+		"r.job WHERE n.cluster = ? AND n.name = ? AND r.t >= ? AND r.t < ? "
+		"ORDER BY r.t, r.job";
 	const struct db_value args[] = {db_value__text(p->about.cluster),
 					db_value__text(p->about.node), db_value__int(p->first),
 					db_value__int(p->first + p->n)};
@@ -526,9 +528,9 @@ static void end_lane(struct node_lane *l)
 
 /* ---- events */
 
-__attribute__((format(printf, 6, 7))) static int
-add_event(struct node_page *p, double at, const char *kind, int severity, double job_id,
-	  const char *format, ...)
+__attribute__((format(printf, 6, 7))) static int add_event(struct node_page *p, double at,
+							   const char *kind, int severity,
+							   double job_id, const char *format, ...)
 {
 	struct node_event *e;
 	va_list args;

@@ -26,8 +26,8 @@ struct node_lane {
 	double cpu_s, wait_s, span_s, memory_mb, energy_j;
 	/* What had the CPU while it waited; with what nobody knows these add up to wait_s. */
 	double own_s, others_s, system_s, wakeup_s, quota_s, no_owner_s;
-	double by_known_s; /* part of others_s that is divided among jobs (pairs) */
-	double exact_s;	   /* part of that in which only one other job was there */
+	double by_known_s;   /* part of others_s that is divided among jobs (pairs) */
+	double exact_s;	     /* part of that in which only one other job was there */
 	unsigned first_pair; /* 1 + the first pair that may be of it; 0: there is none */
 };
 
@@ -73,8 +73,8 @@ struct node_page {
 };
 
 /* Reads the page of a node from f->since to f->until, both known; f->cluster selects one of several
- * of that name. 0; -ENOENT: there is no such node, or no job of the viewer was there; -EEXIST: it is
- * in several clusters; -errno, logged but for these two. node_page__free() in all cases. */
+ * of that name. 0; -ENOENT: there is no such node, or no job of the viewer was there; -EEXIST: it
+ * is in several clusters; -errno, logged but for these two. node_page__free() in all cases. */
 int node_page__read(struct node_page *p, struct index *ix, const char *node,
 		    const struct job_filter *f, const struct viewer *v);
 void node_page__free(struct node_page *p);

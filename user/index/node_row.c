@@ -12,13 +12,14 @@
 #include "base/known.h"
 #include "base/room.h"
 #include "base/utf8.h"
+#include "model/job/job.h"
 
 #define TEXT_MAX  512 /* bytes of a name: PostgreSQL's keys have a limit */
 #define NODES_MAX 20000
 #define CPUS_MAX  4096.0
 #define NODE_W	  20000 /* with GPUs; of what is no CPU */
 #define CPU_W	  50
-#define MARGIN	  1.1	   /* of clocks and of rounding */
+#define MARGIN	  1.1	    /* of clocks and of rounding */
 #define MB_MAX	  (1 << 26) /* 64 TiB */
 
 enum how { AMOUNT, LEVEL, COVERED };
@@ -30,9 +31,9 @@ static const struct {
 	enum quantity of[3]; /* the first one is repeated where there are fewer */
 	unsigned n;
 } infos[N_NODE_VALUES] = {
-#define COUNT(...)   (sizeof((enum quantity[]){__VA_ARGS__}) / sizeof(enum quantity))
-#define FIRST(...)   false, {__VA_ARGS__}, COUNT(__VA_ARGS__)
-#define SUM(...)     true, {__VA_ARGS__}, COUNT(__VA_ARGS__)
+#define COUNT(...)		       (sizeof((enum quantity[]){__VA_ARGS__}) / sizeof(enum quantity))
+#define FIRST(...)		       false, {__VA_ARGS__}, COUNT(__VA_ARGS__)
+#define SUM(...)		       true, {__VA_ARGS__}, COUNT(__VA_ARGS__)
 #define NODE_ROW(name, how, scale, of) [NODE_##name] = {how, scale, of},
 #include "schemas/noderow.def"
 };

@@ -7,12 +7,14 @@
 #ifndef JP_INDEX_NODE_ROW_H
 #define JP_INDEX_NODE_ROW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
 
-#include "model/job/job.h"
 #include "pool/message.h"
+
+struct model_job;
 
 #define NODE_ROW_S    300
 #define NODE_ROW_DAYS 35

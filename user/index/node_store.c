@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-#define AT_ONCE	 16 /* rows of one statement */
-#define COLUMNS	 (3 + N_NODE_VALUES)
+#define AT_ONCE	  16 /* rows of one statement */
+#define COLUMNS	  (3 + N_NODE_VALUES)
 #define CORES_MAX 4096.0
-#define MB_MAX	 (1 << 26)
+#define MB_MAX	  (1 << 26)
 
 int64_t node_store__oldest(void)
 {
@@ -58,9 +58,9 @@ static int find_node(struct index *ix, const struct row *job, const struct node_
 		args, sizeof(args) / sizeof(*args));
 
 	if (!err)
-		*id = (int64_t)db__number(
-			ix->db, &err, "SELECT id FROM node WHERE cluster = ? AND name = ?", args,
-			2);
+		*id = (int64_t)db__number(ix->db, &err,
+					  "SELECT id FROM node WHERE cluster = ? AND name = ?",
+					  args, 2);
 	return err;
 }
 
@@ -140,8 +140,8 @@ static int list_nodes(struct index *ix, int64_t id, struct string_list *names)
 {
 	const struct db_value job = db_value__int(id);
 	struct db_rows r;
-	int err = db__ask(&r, ix->db, "SELECT node FROM job_node WHERE job = ? ORDER BY node",
-			  &job, 1);
+	int err = db__ask(&r, ix->db, "SELECT node FROM job_node WHERE job = ? ORDER BY node", &job,
+			  1);
 
 	while (!err && db_rows__next(&r))
 		err = string_list__append(names, r.v[0].text);
@@ -213,7 +213,6 @@ int node_store__expire(struct index *ix)
 {
 	const struct db_value oldest = db_value__int(node_store__oldest());
 
-	return db__run(ix->db,
-		       "DELETE FROM node_row WHERE t < ? AND node IN (SELECT id FROM node)",
+	return db__run(ix->db, "DELETE FROM node_row WHERE t < ? AND node IN (SELECT id FROM node)",
 		       &oldest, 1);
 }

@@ -58,7 +58,7 @@ struct runs {
 	struct list s, before_s;
 	struct list ids; /* of the jobs in s; exact below 2^53 */
 	struct list starts, helds;
-	double held_s;	 /* sum over s, in core-s; NaN: unknown for all */
+	double held_s; /* sum over s, in core-s; NaN: unknown for all */
 	char *signature, *user, *account, *name;
 };
 
@@ -271,7 +271,7 @@ static int add_ratios(void *arg, const struct runs *r)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->s.n; i++)
 		n->ratios[n->n++] = (struct ratio){(int64_t)r->ids.v[i], r->s.v[i] / usual,
-						     r->starts.v[i], r->helds.v[i]};
+						   r->starts.v[i], r->helds.v[i]};
 	return 0;
 }
 

@@ -656,8 +656,8 @@ static bool is_of_node(enum quantity q)
 {
 	const char *series = quantity_infos[q].series;
 
-	if (q == Q_CPU_FREQUENCY || q == Q_MEM_LIMIT || q == Q_NODE_POWER ||
-	    q == Q_SYSTEM_ENERGY || q == Q_UNALLOCATED_ENERGY || q == Q_MEASURED_ENERGY)
+	if (q == Q_CPU_FREQUENCY || q == Q_MEM_LIMIT || q == Q_NODE_POWER || q == Q_SYSTEM_ENERGY ||
+	    q == Q_UNALLOCATED_ENERGY || q == Q_MEASURED_ENERGY)
 		return true;
 	return strcmp(series, "STEP") && strcmp(series, "Energy") &&
 	       strcmp(series, BINNED_BUDGET) && strcmp(series, BINNED_SAMPLES) &&

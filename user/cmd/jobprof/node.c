@@ -265,8 +265,8 @@ static void print_lines(const struct node_page *p)
 		site_cell__put(most, CELL_NUMBER, highest);
 		site_cell__put(known, CELL_SHARE, (double)n / p->n);
 		if (n)
-			printf("%-22s mean %s, highest %s; known for %s %% of the time\n",
-			       words[i], mean, most, known);
+			printf("%-22s mean %s, highest %s; known for %s %% of the time\n", words[i],
+			       mean, most, known);
 		else
 			printf("%-22s not known\n", words[i]);
 	}

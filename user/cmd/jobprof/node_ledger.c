@@ -60,8 +60,8 @@ static int make(struct ledger *g, const struct node_page *p, bool sees_all)
 	if (!r)
 		return -ENOMEM;
 	for (unsigned i = 0; i < p->nlanes; i++)
-		r[i] = (struct ranked){
-			i, p->lanes[i].is_visible ? known__sum(p->lanes[i].wait_s, 0) : 0};
+		r[i] = (struct ranked){i, p->lanes[i].is_visible ? known__sum(p->lanes[i].wait_s, 0)
+								 : 0};
 	g->nrows = take_first(r, p->nlanes, g->rows, ROWS);
 	for (unsigned i = 0; i < p->nlanes; i++)
 		r[i] = (struct ranked){i, 0};
@@ -116,9 +116,9 @@ static json_t *row_json(const struct ledger *g, unsigned lane, bool sees_all)
 	if (!sees_all)
 		json_array_append_new(by, json__number(l->others_s));
 	json__set(o, "by_job_s", by);
-	JSON_NUMBERS(o, {"other_job_s", sees_all ? rest_of(g, lane) : 0},
-		     {"system_s", l->system_s}, {"wakeup_s", l->wakeup_s},
-		     {"quota_s", l->quota_s}, {"no_owner_s", l->no_owner_s},
+	JSON_NUMBERS(o, {"other_job_s", sees_all ? rest_of(g, lane) : 0}, {"system_s", l->system_s},
+		     {"wakeup_s", l->wakeup_s}, {"quota_s", l->quota_s},
+		     {"no_owner_s", l->no_owner_s},
 		     {"exact_share", sees_all ? l->exact_s / l->by_known_s : NAN});
 	return o;
 }
@@ -261,8 +261,8 @@ json_t *node_ledger__pairs_json(const struct node_page *p)
 		const char *y = name_of(&p->lanes[p->pairs[i].had]);
 		const bool in_order = strcmp(x, y) <= 0;
 
-		v[i] = (struct named_pair){in_order ? x : y, in_order ? y : x,
-					   p->pairs[i].wait_s, p->pairs[i].cpu_s};
+		v[i] = (struct named_pair){in_order ? x : y, in_order ? y : x, p->pairs[i].wait_s,
+					   p->pairs[i].cpu_s};
 	}
 	n = v ? join_pairs(v, p->npairs) : 0;
 	for (unsigned i = 0; i < n && i < PAIRS; i++) {

@@ -22,7 +22,7 @@
 #include "index/slower.h"
 
 #define LONGEST_S (NODE_ROW_DAYS * 86400.0)
-#define ROWS	  30 /* of the text, without --all */
+#define ROWS	  30		 /* of the text, without --all */
 #define SPEED_S	  (30 * 86400.0) /* speeds are of so long a time: a week has too few runs */
 
 struct options {
@@ -97,7 +97,7 @@ struct found {
 	struct slow_node {
 		char *node, *cluster;
 		unsigned failed, found;
-	} *suspects; /* slow by slower__nodes(), with findings or failed jobs */
+	} * suspects; /* slow by slower__nodes(), with findings or failed jobs */
 	unsigned nsuspects;
 	struct nodes_changes changes;
 	struct nodes_partitions partitions;
@@ -378,16 +378,14 @@ static json_t *energy_json(const struct found *f)
 	JSON_NUMBERS(o, {"jobs_j", today.jobs_j}, {"jobs_low_j", today.low_j},
 		     {"jobs_high_j", today.high_j}, {"idle_j", today.idle_j},
 		     {"no_owner_j", today.no_owner_j}, {"all_j", today.all_j},
-		     {"yesterday_j", yesterday.all_j},
-		     {"known_node_hours", today.known_s / 3600},
-		     {"yesterday_known_node_hours", yesterday.known_s / 3600},
-		     {"energy_kwh", kwh}, {"money", a->kwh > 0 ? kwh * a->kwh : NAN},
+		     {"yesterday_j", yesterday.all_j}, {"known_node_hours", today.known_s / 3600},
+		     {"yesterday_known_node_hours", yesterday.known_s / 3600}, {"energy_kwh", kwh},
+		     {"money", a->kwh > 0 ? kwh * a->kwh : NAN},
 		     {"co2_kg", a->co2_g_kwh > 0 ? kwh * a->co2_g_kwh / 1000 : NAN});
 	json__set(o, "currency", a->kwh > 0 ? json__text(a->currency) : json_null());
 	json__set(o, "step_s", json_integer(HEAT_STEP_S));
 	for (unsigned k = 0; k < h->steps; k++)
-		json_array_append_new(power,
-				      json__number(rint(h->energy[k].all_j / HEAT_STEP_S)));
+		json_array_append_new(power, json__number(rint(h->energy[k].all_j / HEAT_STEP_S)));
 	json__set(o, "power_w", power);
 	return o;
 }
@@ -408,8 +406,9 @@ static json_t *seen_json(struct found *f, const char *node, const char *cluster,
 	job_filter__init(&of);
 	of.since = isnan(since) ? f->site->filter.since : since;
 	of.until = f->site->filter.until;
-	query__add(&q, "SELECT COALESCE(j.name, j.program, ''), count(*) FROM job_node n JOIN job j "
-		       "ON j.id = n.job");
+	query__add(&q,
+		   "SELECT COALESCE(j.name, j.program, ''), count(*) FROM job_node n JOIN job j "
+		   "ON j.id = n.job");
 	if (!err)
 		err = query__where(&q, &of, &f->viewer);
 	query__add(&q, " AND n.node = ? AND n.start >= ? AND j.cluster = ? GROUP BY 1 ORDER BY 2 "
@@ -464,8 +463,8 @@ static json_t *slow_json(struct found *f)
 
 	for (unsigned i = 0; i < f->speeds.n; i++)
 		if (f->speeds.v[i].is_slow)
-			json_array_append_new(a, slow_row(f, f->speeds.v[i].node,
-							  f->speeds.v[i].cluster));
+			json_array_append_new(
+				a, slow_row(f, f->speeds.v[i].node, f->speeds.v[i].cluster));
 	for (unsigned i = 0; i < f->nsuspects; i++) {
 		const struct heat_node key = {.name = f->suspects[i].node,
 					      .cluster = f->suspects[i].cluster};
@@ -527,18 +526,12 @@ static void print_csv(const struct found *f)
 }
 
 static const struct site_column columns[] = {
-	{"node", "node", NULL, CELL_TEXT, 0, 24},
-	{"cluster", "cluster", NULL, CELL_TEXT, 5, 12},
-	{"cores", "cores", NULL, CELL_COUNT, 3, 0},
-	{"busy", "busy%", NULL, CELL_SHARE, 0, 0},
-	{"wait", "waited%", NULL, CELL_SHARE, 0, 0},
-	{"memory", "memory%", NULL, CELL_SHARE, 1, 0},
-	{"power", "W", NULL, CELL_COUNT, 2, 0},
-	{"known", "known%", NULL, CELL_SHARE, 4, 0},
-	{"speed", "speed%", NULL, CELL_SHARE, 0, 0},
-	{"runs", "runs", NULL, CELL_COUNT, 1, 0},
-	{"z", "z", NULL, CELL_NUMBER, 1, 0},
-	{"since", "slow since", NULL, CELL_TIME, 1, 0},
+	{"node", "node", NULL, CELL_TEXT, 0, 24},    {"cluster", "cluster", NULL, CELL_TEXT, 5, 12},
+	{"cores", "cores", NULL, CELL_COUNT, 3, 0},  {"busy", "busy%", NULL, CELL_SHARE, 0, 0},
+	{"wait", "waited%", NULL, CELL_SHARE, 0, 0}, {"memory", "memory%", NULL, CELL_SHARE, 1, 0},
+	{"power", "W", NULL, CELL_COUNT, 2, 0},	     {"known", "known%", NULL, CELL_SHARE, 4, 0},
+	{"speed", "speed%", NULL, CELL_SHARE, 0, 0}, {"runs", "runs", NULL, CELL_COUNT, 1, 0},
+	{"z", "z", NULL, CELL_NUMBER, 1, 0},	     {"since", "slow since", NULL, CELL_TIME, 1, 0},
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(*columns))
 

@@ -115,7 +115,8 @@ static int ask_rules(struct groups *g, int when, struct index *ix, const struct 
 	struct query q;
 	int err = query__init(&q);
 
-	query__add(&q, "SELECT f.rule, sum(f.cost_core_s) FROM job j JOIN finding f ON f.job = j.id");
+	query__add(&q,
+		   "SELECT f.rule, sum(f.cost_core_s) FROM job j JOIN finding f ON f.job = j.id");
 	if (!err)
 		err = query__where(&q, f, v);
 	query__add(&q, " GROUP BY 1 ORDER BY 1");
@@ -289,8 +290,8 @@ static double part_of_change(const struct groups *g, const struct group *one, en
 	return is - was;
 }
 
-#define CAUSES	2
-#define LEAST	0.2 /* of the change is a cause's */
+#define CAUSES 2
+#define LEAST  0.2 /* of the change is a cause's */
 
 /* "+1,234 core-h" */
 static void print_part(FILE *out, double v, const char *unit)
@@ -298,11 +299,18 @@ static void print_part(FILE *out, double v, const char *unit)
 	const bool is_share = !strcmp(unit, "share"), is_core = !strcmp(unit, "core-s");
 	char text[SITE_CELL];
 
-	site_cell__put(text, is_share ? CELL_POINTS : is_core ? CELL_HOURS : CELL_NUMBER,
+	site_cell__put(text,
+		       is_share	 ? CELL_POINTS
+		       : is_core ? CELL_HOURS
+				 : CELL_NUMBER,
 		       is_share		    ? v
 		       : !strcmp(unit, "J") ? fabs(v) / 3.6e6
 					    : fabs(v));
-	fprintf(out, " %s%s %s", is_share ? "" : v < 0 ? "-" : "+", text,
+	fprintf(out, " %s%s %s",
+		is_share ? ""
+		: v < 0	 ? "-"
+			 : "+",
+		text,
 		is_share  ? "points"
 		: is_core ? "core-h"
 			  : "kWh");
@@ -317,9 +325,8 @@ static void add_causes(FILE *out, const struct nodes_change *c, const struct gro
 	unsigned said = 0;
 
 	for (unsigned i = 0; parts && i < g->n; i++)
-		parts[i] = (struct part){
-			g->v[i].key,
-			part_of_change(g, &g->v[i], part, of) * (change < 0 ? -1 : 1)};
+		parts[i] = (struct part){g->v[i].key, part_of_change(g, &g->v[i], part, of) *
+							      (change < 0 ? -1 : 1)};
 	if (parts && g->n)
 		qsort(parts, g->n, sizeof(*parts), largest_first);
 	for (unsigned i = 0; parts && i < g->n && said < CAUSES; i++) {
@@ -367,14 +374,13 @@ static void judge(struct nodes_change *c, int more_is)
 
 	if (isnan(c->change))
 		return;
-	c->verdict = fabs(c->change) < least	? "same"
-		     : c->change * more_is > 0	? "better"
-						: "worse";
+	c->verdict = fabs(c->change) < least   ? "same"
+		     : c->change * more_is > 0 ? "better"
+					       : "worse";
 }
 
-static void explain(struct nodes_change *c, const struct groups *rules,
-		    const struct groups *groups, const char *kind, enum measure part,
-		    enum measure of)
+static void explain(struct nodes_change *c, const struct groups *rules, const struct groups *groups,
+		    const char *kind, enum measure part, enum measure of)
 {
 	size_t len = 0;
 	FILE *out;
@@ -513,7 +519,8 @@ json_t *nodes_changes__json(const struct nodes_changes *c)
 		json__set(o, "what", json_string(one->what));
 		json__set(o, "words", json_string(one->words));
 		json__set(o, "unit", json_string(one->unit));
-		JSON_NUMBERS(o, {"now", one->now}, {"before", one->before}, {"change", one->change});
+		JSON_NUMBERS(o, {"now", one->now}, {"before", one->before},
+			     {"change", one->change});
 		json__set(o, "verdict", json__text(one->verdict));
 		json__set(o, "why", json__text(one->why));
 		json_array_append_new(a, o);
