@@ -17,6 +17,7 @@
 struct http_request {
 	struct http_address address;
 	char user[72]; /* who asks */
+	bool is_again; /* for an event of a stream that is not its first one */
 };
 
 enum http_type { HTTP_HTML, HTTP_JSON, HTTP_CSV, HTTP_TEXT, HTTP_SCRIPT, HTTP_STYLE, HTTP_EVENTS };
