@@ -164,6 +164,7 @@ _Noreturn void answer__make_event(const struct http_server *s, struct http_reque
 	}
 	if (asker) {
 		snprintf(r->user, sizeof(r->user), "%s", asker);
+		r->is_again = true;
 		head.status = (uint32_t)s->answer(s->arg, r, &head.type);
 	} else {
 		head.status = 403;

@@ -17,6 +17,7 @@
 struct http_request {
 	struct http_address address;
 	char user[72]; /* who asks */
+	bool is_again; /* for an event of a stream that is not its first one */
 };
 
 enum http_type { HTTP_HTML, HTTP_JSON, HTTP_CSV, HTTP_TEXT, HTTP_SCRIPT, HTTP_STYLE, HTTP_EVENTS };
@@ -42,6 +43,7 @@ struct http_server {
 	const char *frame_ancestors; /* CSP's list; NULL: none */
 	unsigned seconds;	     /* an answer may take */
 	unsigned children;	     /* at a time */
+	double period_s;	     /* between two events of a stream; 0: 5 */
 };
 
 /* A Unix socket at a path, which takes the place of one that nobody listens at. 0 or -errno. */

@@ -21,8 +21,8 @@
 #ifdef HAS_MICROHTTPD
 
 #define SECOND_NS UINT64_C(1000000000)
-#define PERIOD_NS (5 * SECOND_NS)
-#define SLOW_NS	  (30 * SECOND_NS)     /* an event may be on its way */
+#define PERIOD_S  5
+#define SLOW	  6		       /* periods that an event may be on its way */
 #define OF_USER	  6		       /* streams of one user; a further one ends the oldest */
 #define HELD	  (UINT64_C(64) << 20) /* bytes of events that are on their way, in all */
 #define BLOCK	  16384
@@ -69,15 +69,17 @@ struct streams {
 	const struct http_server *s;
 	struct feed *feeds;
 	unsigned n, nchildren;
-	uint64_t serial, held;
+	uint64_t serial, held, period_ns;
 };
 
 struct streams *streams__new(const struct http_server *s)
 {
 	struct streams *w = calloc(1, sizeof(*w));
 
-	if (w)
-		w->s = s;
+	if (!w)
+		return NULL;
+	w->s = s;
+	w->period_ns = (uint64_t)((s->period_s > 0 ? s->period_s : PERIOD_S) * 1e9);
 	return w;
 }
 
@@ -235,7 +237,7 @@ static struct feed *feed_of(struct streams *w, const char *uri, const char *righ
 	}
 	snprintf(f->rights, sizeof(f->rights), "%s", rights);
 	f->pidfd = f->out = -1;
-	f->next_ns = clock__mono_ns() + PERIOD_NS;
+	f->next_ns = clock__mono_ns() + w->period_ns;
 	f->next = w->feeds;
 	w->feeds = f;
 	return f;
@@ -332,7 +334,7 @@ static void start(struct streams *w, struct feed *f, uint64_t now)
 	for (struct stream *s = f->streams; s; s = s->next)
 		if (!s->is_ended)
 			f->asked[f->nasked++] = s;
-	f->next_ns = now + PERIOD_NS;
+	f->next_ns = now + w->period_ns;
 	if (!f->nasked)
 		return;
 	f->out = memfd_create("event", MFD_CLOEXEC);
@@ -381,7 +383,7 @@ static void deliver(struct streams *w, struct feed *f, const uint8_t *has, uint6
 			continue;
 		if (!has[i])
 			end_stream(s);
-		else if (s->event && (is_new || now - s->since_ns > SLOW_NS))
+		else if (s->event && (is_new || now - s->since_ns > SLOW * w->period_ns))
 			cut(s);
 		else if (is_new)
 			give(s, e, now);
@@ -407,7 +409,7 @@ static void take(struct streams *w, struct feed *f, bool is_late)
 	f->child = 0;
 	f->pidfd = -1;
 	w->nchildren--;
-	f->next_ns = now + PERIOD_NS;
+	f->next_ns = now + w->period_ns;
 	is_good = !is_late && !status && !answer__check(f->out, &head, &size) &&
 		  pread(f->out, has, f->nasked, sizeof(head)) == (ssize_t)f->nasked;
 	if (is_good && head.status == 200 && head.type == HTTP_EVENTS) {

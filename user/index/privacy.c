@@ -563,6 +563,8 @@ int privacy__forget(struct index *ix, const char *user, struct privacy_result *r
 	if (!err)
 		err = db__run(ix->db, "DELETE FROM coordinator WHERE \"user\" = ?", &name, 1);
 	if (!err)
+		err = db__run(ix->db, "DELETE FROM running WHERE \"user\" = ?", &name, 1);
+	if (!err)
 		err = rename_user(ix, user, ALWAYS);
 	if (!err)
 		err = drop_pseudonym(ix, user);

@@ -298,6 +298,28 @@ static int make_format(struct reading *r, char *to, size_t size)
 	return 0;
 }
 
+/* A service says once that squeue fails, until it answers again. */
+static void say_failure(int err, const struct slurm_lines *l, const struct queue_options *o)
+{
+	static int last;
+	const bool is_new = err != last;
+
+	last = err;
+	if (!err || !is_new || (err == -ENOENT && !o->squeue))
+		return;
+	if (err == -ETIME)
+		log_error(
+			"squeue: it has not answered within %.0f s, and was stopped: running jobs "
+			"are as they were at its last answer",
+			l->seconds);
+	else if (err == -EIO)
+		log_error("squeue: %s", l->said);
+	else
+		log_error("%s: %s", o->squeue ? o->squeue : "squeue",
+			  err == -ENOENT ? "it cannot be run: is Slurm installed?"
+					 : strerror(-err));
+}
+
 static int ask(struct reading *r, const struct queue_options *o)
 {
 	const char *slash = o->squeue ? strrchr(o->squeue, '/') : NULL;
@@ -315,17 +337,7 @@ static int ask(struct reading *r, const struct queue_options *o)
 
 	if (!err)
 		err = slurm_lines__read(&l);
-	if (err == -ETIME)
-		log_error(
-			"squeue: it has not answered within %.0f s, and was stopped: running jobs "
-			"are as old as the last answer",
-			l.seconds);
-	else if (err == -EIO)
-		log_error("squeue: %s", l.said);
-	else if (err == -ENOENT && o->squeue)
-		log_error("%s: it cannot be run: is Slurm installed?", o->squeue);
-	else if (err && err != -ENOENT)
-		log_error("squeue: %s", strerror(-err));
+	say_failure(err, &l, o);
 	free(dir);
 	return err;
 }

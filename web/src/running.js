@@ -117,7 +117,7 @@ function detail(r, now) {
 	const list = r.finding_list ?? [];
 
 	return el('tr', { class: 'detail' }, el('td', { colspan: COLUMNS.length, class: 'l p3' }, list.length ? el('ul', {}, list.map((f) => holds(f, now))) : soft(known(r.findings) ? 'None of the rules has found anything that holds it back now. ' : 'Its steps have no files yet, or are not profiled. '),
-		el('p', { class: 'soft' }, [r.node_list ? ['nodes ', name(r.node_list, 80)] : '', known(r.last) ? ` \u00b7 last row ${clock(r.last, true)}` : '', r.program ? [' \u00b7 ', name(r.program, 80)] : '', ' \u00b7 ', el('code', {}, `jobprof seff ${r.job_id}`)])));
+		el('p', { class: 'soft' }, [r.node_list ? ['nodes ', name(r.node_list, 80)] : '', known(r.last) ? ` \u00b7 last row ${clock(r.last, true)}` : '', r.program ? [' \u00b7 ', name(r.program, 80)] : '', ' \u00b7 ', known(r.findings) ? el('a', { href: address(`job/${idOf(r)}`) }, 'page of the job') : '', ' \u00b7 ', el('code', {}, `jobprof seff ${r.job_id}`)])));
 }
 
 class Row {
@@ -252,7 +252,7 @@ class Page {
 		const d = this.d;
 
 		this.sum.replaceChildren(...[el('b', {}, `${count(d.losing)} of ${count(d.jobs)} running job${d.jobs === 1 ? '' : 's'} lose${d.losing === 1 ? 's' : ''} 1 core-hour an hour or more, or will run out of memory`), d.bad ? `, ${count(d.bad)} BAD` : '', ' \u00b7 ',
-			el('b', {}, `${few(d.losing_cores ?? 0)} core-h lost each hour`), known(d.cores) ? ` of ${count(Math.round(d.cores))} held` : '', ` \u00b7 ${count(d.waiting)} wait`, more > 0 ? [' \u00b7 ', el('a', { href: `/running?${new URLSearchParams({ ...site.arguments, all: '' })}` }, `${count(more)} more`)] : ''].flat());
+			el('b', {}, `${few(d.losing_cores ?? 0)} core-h lost each hour`), known(d.cores) ? ` of ${count(Math.round(d.cores))} held` : '', ` \u00b7 ${count(d.waiting)} wait`, more > 0 ? [' \u00b7 ', el('a', { href: `${address('running', { ...site.arguments, all: null })}${Object.keys(site.arguments).length ? '&' : '?'}all` }, `${count(more)} more`)] : ''].flat());
 		this.late.hidden = known(d.looked) && this.now - d.looked < LATE_S;
 		this.late.textContent = known(d.looked) ? `This is as it was ${spoken(this.now - d.looked)} ago: jobprof index watch does not look.` : 'Nobody has looked at running jobs yet: jobprof index watch does that.';
 		this.status();
@@ -356,7 +356,7 @@ class Page {
 
 	async ask() {
 		try {
-			const answer = await fetch(`/running.json${location.search}`);
+			const answer = await fetch(`running.json${location.search}`);
 
 			if (answer.ok && !this.isStopped)
 				this.take(await answer.text());
@@ -367,13 +367,13 @@ class Page {
 
 	// One stream while the page is seen. Where it does not come, the page asks.
 	hear() {
-		if (this.source || this.isStopped || document.hidden)
+		if (this.source || this.isStopped || document.hidden || site.is_static)
 			return;
 		if (typeof EventSource !== 'function') {
 			this.poll();
 			return;
 		}
-		this.source = new EventSource(`/running.events${location.search}`);
+		this.source = new EventSource(`running.events${location.search}`);
 		this.source.onmessage = (e) => {
 			this.set('stream');
 			this.take(e.data);

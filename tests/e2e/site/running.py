@@ -135,6 +135,43 @@ def the_time_to_the_limit():
     is_equal("not where the job ends before", judged(slow)["full_at"], None)
 
 
+def of_a_real_step():
+    """Files as jobprofd writes them while the step runs."""
+    if os.geteuid():
+        raise Skipped("needs root")
+    import daemonlib
+    d = daemonlib.Daemon(interval=0.2)
+    tree = daemonlib.Trees()
+    d.start()
+    number = daemonlib.new_job()
+    s = daemonlib.Stepd(number, 0, [daemonlib.tool("jpspin"), "20"], daemonlib.v2_task(tree.job(number) + "/step_0"))
+    path, copy = os.path.join(d.hdf5, "root", ".%d_0_%s.h5" % (number, daemonlib.NODE)), os.path.join(tmpdir("copy"), ".%d_0_n1.h5" % number)
+    wait_until(lambda: os.path.exists(path), 18, "the file of a running step")
+    os.link(path, copy)  # the next one takes its place
+    row = json.loads(must("running", "--json", copy))["rows"][0]
+    with h5py.File(copy) as f:
+        node = f[daemonlib.NODE]
+        rows, begin = node["Step"][:], float(numpy.ravel(node.attrs["Start TimeNS"])[0]) / 1e9
+    is_equal("a real step", [row[k] for k in ("job_id", "user", "state")], [number, "root", "RUNNING"])
+    is_near("a real step: its CPU time", row["cpu_share"] * row["cores"] * rows["ElapsedTime"].max(), rows["CPUTime"].sum(), 0.3 * rows["CPUTime"].sum() + 0.05)
+    is_near("a real step: its last row", row["last"], begin + rows["ElapsedTime"].max(), 1.1)
+    index = os.path.join(tmpdir("index"), "index.db")
+    p = start([JOBPROF, "index", "watch", "--every", "1", "--sacct", "none", "--squeue", "none", "--database", index, d.hdf5], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def rows_of_index():
+        p = call("running", "--json", "--database", index)
+        return p.returncode == 0 and [r["job_id"] for r in json.loads(p.stdout)["rows"]]
+    wait_until(lambda: rows_of_index() == [number], 20, "the job in the index")
+    ok("a real step: in the index")
+    s.proc.terminate()
+    s.end()
+    wait_until(lambda: rows_of_index() == [], 20, "its end")
+    ok("a real step: it goes when it has ended")
+    p.terminate()
+    p.wait(30)
+    d.end()
+
+
 # ---- the two feeds
 
 class Site:
@@ -356,17 +393,6 @@ def the_same_of_postgresql():
     p.wait(30)
 
 
-def earlier_index():
-    """An index of the version before has the table after the next scan."""
-    with filled(0) as (index, db):
-        for table in ("running", "node", "node_row", "coordinator"):  # which version 3 has brought
-            db.execute("DROP TABLE %s" % table)
-        db.execute("UPDATE meta SET value = '2' WHERE key = 'version'")
-        db.commit()
-        must("index", "scan", "--database", index, tmpdir("none"))
-        is_equal("an earlier index", json.loads(must("running", "--json", "--database", index))["rows"], [])
-
-
 if __name__ == "__main__":
-    run_tests((within_three_rows, what_is_no_finding, numbers_of_now, the_time_to_the_limit, what_squeue_says, one_call_a_minute, both_feeds, files_alone, sums_and_order, who_sees_what,
-               the_same_of_postgresql, earlier_index))
+    run_tests((within_three_rows, what_is_no_finding, numbers_of_now, the_time_to_the_limit, of_a_real_step, what_squeue_says, one_call_a_minute, both_feeds, files_alone, sums_and_order, who_sees_what,
+               the_same_of_postgresql))

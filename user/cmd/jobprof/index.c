@@ -79,7 +79,7 @@ static const struct opt opts[] = {
 	{0, "squeue", "PATH", "watch: the squeue that is asked; default: that of PATH; none: not",
 	 OPT_TEXT(struct index_options, squeue)},
 	{0, "wait", "SECONDS",
-	 "for a command that is called: sync (default 600), comment, mail (30)",
+	 "for a command that is called: sync (default 600), watch, comment, mail (30)",
 	 OPT_CALL(take_wait)},
 	{0, "rate", "N", "comment, mail: at most so many a minute (default 30, 60)",
 	 OPT_CALL_AT(take_count, struct index_options, rate)},

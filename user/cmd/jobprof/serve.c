@@ -26,7 +26,7 @@
 
 struct options {
 	struct site_args site;
-	const char *socket, *port, *page, *proxy, *header, *frames;
+	const char *socket, *port, *page, *proxy, *header, *frames, *period;
 	bool own;
 };
 
@@ -49,6 +49,7 @@ static const struct opt opts[] = {
 	{0, "frame-ancestors", "LIST",
 	 "other sites that may show pages in a frame; default: FrameAncestors",
 	 OPT_TEXT(struct options, frames)},
+	{0, "period", "SECONDS", NULL, OPT_TEXT(struct options, period)}, /* between events */
 	OPTS_DATABASE(struct options),
 	{0},
 };
@@ -168,6 +169,7 @@ static int run(const struct options *o, struct serve_site *site)
 		.frame_ancestors = o->frames,
 		.seconds = SECONDS,
 		.children = cpus > 1 ? 2 * (unsigned)cpus : 2,
+		.period_s = o->period ? atof(o->period) : 0,
 	};
 	char user[72];
 	sigset_t stop;

@@ -428,7 +428,10 @@ int serve_page__answer(void *arg, const struct http_request *r, enum http_type *
 	optind = 0; /* getopt begins anew */
 	s->pages = names_of_pages();
 	if (s->where)
-		site_viewer__ask_for(s->is_own ? NULL : r->user, s->where, address ? address : "?");
+		site_viewer__ask_for(s->is_own ? NULL : r->user, s->where,
+				     r->is_again ? NULL
+				     : address	 ? address
+						 : "?");
 	status = asset ? serve_shell__asset(s, asset, type) : answer(s, r, type);
 	free(address);
 	return status;

@@ -189,8 +189,8 @@ void site_viewer__log(const struct viewer *v, const struct job_filter *f)
 	static bool is_done;
 	char command[1024];
 
-	if (is_done || v->is_own || (!v->sees_all && !v->coordinates) ||
-	    (f->user && !strcmp(f->user, v->user)))
+	if (is_done || (asked_for && !asked_address) || v->is_own ||
+	    (!v->sees_all && !v->coordinates) || (f->user && !strcmp(f->user, v->user)))
 		return;
 	is_done = true;
 	if (!asked_for)

@@ -18,7 +18,8 @@ enum site_role { ROLE_USER, ROLE_VIEW, ROLE_STAFF };
 void site_viewer__configure(const struct config *c);
 
 /* Makes this process, a child of a server, ask for that user (NULL: for its own), and of the index
- * at that place alone. address: what the user asked for, for the log. All texts are to last. */
+ * at that place alone. address: what the user asked for, for the log; NULL: the log
+ * has it. All texts are to last. */
 void site_viewer__ask_for(const char *user, const char *where, const char *address);
 /* The place that site_viewer__ask_for() got, or NULL. */
 const char *site_viewer__where(void);
