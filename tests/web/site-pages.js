@@ -89,7 +89,7 @@ for (const m of moves) {
 	const page = await tab(browser, m.look ?? 'light');
 
 	await opened(page, servers[m.server], m.address);
-	await tried(`${m.move}: ${m.address}`, async () => await MOVES[m.move](page, m) || page.troubles.join('; '));
+	await tried(`${m.move}: ${m.address}${m.word ? `, ${m.word}` : ''}`, async () => await MOVES[m.move](page, m) || page.troubles.join('; '));
 	await page.context().close();
 }
 await browser.close();

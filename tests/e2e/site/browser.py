@@ -186,7 +186,7 @@ def moves():
         made.append({"move": "cursor", "server": "staff", "address": address("/node")})
     if "/nodes" in paths():
         made.append({"move": "mapped", "server": "staff", "address": "/nodes"})
-    browse([{"server": "staff", "address": "/job/1", "looks": {"light": "", "phone": ""}}], made)
+    browse([{"server": "staff", "address": "/job/1", "looks": {"light": "axe", "phone": "look"}}], made)
 
 
 def sums_are_those_of_sql():
@@ -217,12 +217,12 @@ def everywhere():
                     yield {"server": who, "address": address(p), "looks": ALL}
             for word in ("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "Größe-日本語", "\u202egnirts"):
                 if p not in TIMELESS:
-                    yield {"server": "staff", "address": address(p, name=word), "looks": {"light": "axe", "phone": ""}}
+                    yield {"server": "staff", "address": address(p, name=word), "looks": {"light": "axe", "phone": "look"}}
         for sort in ("job_id", "start", "cpu_share", "-lost_core_s", "elapsed_s", "user"):
-            yield {"server": "staff", "address": address("/jobs", sort=sort), "truth": True, "looks": {"light": ""}}
+            yield {"server": "staff", "address": address("/jobs", sort=sort), "truth": -1, "looks": {"light": "look"}}
         for by in ("user", "name", "program", "partition", "state", "node"):
             for p in ("/usage", "/issues"):
-                yield {"server": "staff", "address": address(p, by=by), "truth": True, "looks": {"light": ""}}
+                yield {"server": "staff", "address": address(p, by=by), "truth": -1, "looks": {"light": "look"}}
     browse(cases())
 
 
