@@ -34,7 +34,7 @@ function search() {
 	document.addEventListener('keydown', (e) => {
 		if (e.key === '/' && !/INPUT|SELECT|TEXTAREA/.test(e.target.tagName)) {
 			e.preventDefault();
-			box.focus();
+			box.select();
 		}
 	});
 	return el('form', { role: 'search', action: address('find') }, box);
