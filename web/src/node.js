@@ -32,7 +32,7 @@ export function packed(jobs) {
 const isOthers = (j) => !known(j.job_id);
 const id = (j) => (known(j.array_task) ? `${j.array_id}_${j.array_task}` : String(j.job_id));
 // A job without a profile has no page of its own.
-const pageOf = (j) => (known(j.findings) ? `/job/${id(j)}` : address('jobs', { jobs: id(j) }));
+const pageOf = (j) => (known(j.findings) ? address(`job/${id(j)}`) : address('jobs', { jobs: id(j) }));
 const jobLink = (j) => (isOthers(j) ? soft('another job') : el('a', { href: pageOf(j) }, id(j)));
 const severity = (n) => (n > 0 ? [el('b', { class: `sev ${SEVERITIES[n]}` }, SEVERITIES[n].toUpperCase()), ' '] : '');
 
@@ -126,7 +126,7 @@ function ledgerTable(L) {
 
 	return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: who waited for whom' }, el('table', { class: 'g led' },
 		el('thead', {}, el('tr', {}, [['waited'], ['all waits'], ['for its own', 'threads of the same job'], ...L.columns.map((c) => [['for ', holder(c)]]), ...rest.map(([, words, about]) => [`for ${words}`, about])].map(([t, about], i) => el('th', { scope: 'col', class: i ? null : 'l', title: about ?? null }, t)))),
-		el('tbody', {}, L.rows.map((r) => el('tr', {}, el('th', { scope: 'row', class: 'l' }, known(r.job_id) ? [el('a', { href: `/job/${r.job_id}` }, r.job_id), ' ', name(r.name ?? '', 20)] : 'another job'), el('td', {}, el('b', {}, few(r.wait_s))),
+		el('tbody', {}, L.rows.map((r) => el('tr', {}, el('th', { scope: 'row', class: 'l' }, known(r.job_id) ? [el('a', { href: address(`job/${r.job_id}`) }, r.job_id), ' ', name(r.name ?? '', 20)] : 'another job'), el('td', {}, el('b', {}, few(r.wait_s))),
 			cell(r.own_s), r.by_job_s.map((v, i) => cell(v, v === null && L.columns[i].job_id === r.job_id)), rest.map(([key]) => cell(r[key])))))));
 }
 

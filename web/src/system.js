@@ -210,7 +210,7 @@ function changed(d) {
 	return section('changed', 'What changed', 'against as long a time before', el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: what changed' }, el('table', { class: 'g mini' },
 		el('thead', {}, el('tr', {}, ['', 'now', 'before', 'change'].map((h, i) => (i ? el('th', { scope: 'col' }, h) : el('td'))))),
 		el('tbody', {}, d.changed.map((r) => [el('tr', {}, el('th', { scope: 'row', class: 'l w' }, r.words), el('td', {}, el('b', {}, amount(r, r.now))), el('td', {}, amount(r, r.before)), el('td', {}, difference(r))),
-			r.why ? el('tr', { class: 'why' }, el('td', { class: 'l w soft', colspan: 4 }, name(r.why, 200))) : ''])))));
+			r.why ? el('tr', { class: 'because' }, el('td', { class: 'l w soft', colspan: 4 }, name(r.why, 200))) : ''])))));
 }
 
 function partitions(d) {
@@ -230,7 +230,7 @@ function spark(values, redraws) {
 		g.clearRect(0, 0, w, h);
 		g.fillStyle = colour('--soft');
 		values.forEach((v, i) => known(v) && g.fillRect(i * wide, h - h * v / top, Math.max(1, wide - 1), h * v / top));
-	}, { class: 'spark' });
+	}, { class: 'powers' });
 
 	redraws.push(c.redraw);
 	return el('p', { class: 'soft small' }, c, ` power by the hour, up to ${power(top)}`);
