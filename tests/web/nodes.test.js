@@ -5,7 +5,7 @@ import test from 'node:test';
 import { browser } from './fake.js';
 import { wrongCell } from './site-truth.js';
 
-browser();
+browser('{"root":""}');
 const { onlyOne, pageOf } = await import('../../web/src/find.js');
 const { packed, taken } = await import('../../web/src/node.js');
 const { levelOf, rowAt, rowsOf } = await import('../../web/src/nodemap.js');
@@ -67,11 +67,11 @@ test('the check of pages against their JSON sees a number that differs by a digi
 test('what is found alone opens at once', () => {
 	const row = (what, name, has_profile = 0) => ({ what, name, has_profile });
 
-	assert.equal(onlyOne({ word: 'n1', rows: [row('node', 'n1')] }), '/node?node=n1');
-	assert.equal(onlyOne({ word: '7', rows: [row('job', '7', 1)] }), '/job/7');
-	assert.equal(onlyOne({ word: '7', rows: [row('job', '7')] }), '/jobs?jobs=7');
+	assert.equal(onlyOne({ word: 'n1', rows: [row('node', 'n1')] }), 'node?node=n1');
+	assert.equal(onlyOne({ word: '7', rows: [row('job', '7', 1)] }), 'job/7');
+	assert.equal(onlyOne({ word: '7', rows: [row('job', '7')] }), 'jobs?jobs=7');
 	assert.equal(onlyOne({ word: 'ann', rows: [row('user', 'anna')] }), null);
 	assert.equal(onlyOne({ word: 'a', rows: [row('user', 'a'), row('name', 'a')] }), null);
 	assert.equal(onlyOne({ word: 'a', rows: [] }), null);
-	assert.equal(pageOf(row('name', 'a&b=c')), '/jobs?name=%3Da%26b%3Dc&since=30d');
+	assert.equal(pageOf(row('name', 'a&b=c')), 'jobs?name=%3Da%26b%3Dc&since=30d');
 });

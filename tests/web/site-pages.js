@@ -33,12 +33,12 @@ async function opened(page, base, address) {
 	return answer;
 }
 
-// What axe-core finds, with all that can be opened.
-async function access(page) {
+// What axe-core finds, with all that can be opened; contrast: of colours alone.
+async function access(page, how) {
 	await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
 	await page.waitForTimeout(30);
 	await page.evaluate(axe);
-	const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+	const { violations } = await page.evaluate((contrast) => window.axe.run(document, { resultTypes: ['violations'], ...(contrast ? { runOnly: ['color-contrast'] } : {}) }), how === 'contrast');
 
 	return violations.map((v) => `${v.id}: ${v.nodes.slice(0, 2).map((n) => `${n.html.slice(0, 160)} ${n.any[0]?.message ?? ''}`).join(' | ')}`).join('; ');
 }
@@ -68,7 +68,7 @@ async function check(page, look, c, base) {
 		return '';
 	if (c.says && !(await page.evaluate(() => document.body.innerText)).includes(c.says))
 		return `it does not say "${c.says}"`;
-	return await whole(page) || (c.truth && look === 'light' && await truth(page, base, c.address, Number(c.truth))) || (c.looks[look] === 'axe' && await access(page)) || '';
+	return await whole(page) || (c.truth && look === 'light' && await truth(page, base, c.address, Number(c.truth))) || (c.looks[look] !== 'look' && await access(page, c.looks[look])) || '';
 }
 
 const browser = await launch();
@@ -89,7 +89,7 @@ for (const m of moves) {
 	const page = await tab(browser, m.look ?? 'light');
 
 	await opened(page, servers[m.server], m.address);
-	await tried(`${m.move}: ${m.address}`, async () => await MOVES[m.move](page, m) || page.troubles.join('; '));
+	await tried(`${m.move}: ${m.address}${m.word ? `, ${m.word}` : ''}`, async () => await MOVES[m.move](page, m) || page.troubles.join('; '));
 	await page.context().close();
 }
 await browser.close();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Whether the tables of a page say what its JSON has. A head's data-key names the value of a row; its unit, or that of the cell, says how it is written.
 
-const HEAD_UNITS = [[/core-h|GPU-h/, 3600], [/^%|%/, 0.01], [/MB\/s/, 1e6], [/\bGB\b/, 1e9], [/\bTB\b/, 1e12]];
+const HEAD_UNITS = [[/core-h|GPU-h|\bh$/, 3600], [/^%|%/, 0.01], [/MB\/s/, 1e6], [/\bGB\b/, 1e9], [/\bTB\b/, 1e12]];
 const CELL_UNITS = { B: 1 / 1048576, KiB: 1 / 1024, MiB: 1, GiB: 1024, TiB: 1048576, '%': 0.01, s: 1, min: 60, h: 3600, J: 1, kJ: 1000, kWh: 3.6e6, MWh: 3.6e9, W: 1, kW: 1000, MW: 1e6, 'core-s': 1, 'core-h': 3600, cores: 1, core: 1, threads: 1, thread: 1, points: 0.01 };
 
 const flat = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
@@ -39,17 +39,19 @@ export function wrongCell(text, value, unit, key, row) {
 	if (typeof value === 'string') {
 		const said = flat(text), all = flat(value), last = flat(value.split('/').at(-1));
 
-		return !all || said.includes(all.slice(0, 12)) || all.startsWith(said.slice(0, 12)) && said || said.includes(last.slice(0, 12)) || /known|none|no profile/.test(text) ? '' : `${key}: "${text}" of "${value}"`;
+		const others = Object.values(row).filter((v) => typeof v === 'string' && v !== value).some((v) => said.includes(flat(v).slice(0, 12)) && flat(v));
+
+		return others || !all || said.includes(all.slice(0, 12)) || all.startsWith(said.slice(0, 12)) && said || said.includes(last.slice(0, 12)) || /known|none|no profile/.test(text) ? '' : `${key}: "${text}" of "${value}"`;
 	}
 	if (key === 'job_id' && row.array_task !== null && row.array_task !== undefined && text.trim() === `${row.array_id}_${row.array_task}`)
 		return '';
-	const said = read(text, unit, key);
+	const said = read(text, unit, key), of = unit === '% of jobs' ? value / row.jobs : value;
 
 	if (!said)
 		return typeof value === 'boolean' || !/\d/.test(text) && value === 0 ? '' : `${key}: "${text}" of ${value}`;
 	if (said[0] === 'date')
 		return isDate(value, said[1]) ? '' : `${key}: "${text}" of ${value}`;
-	return Math.abs(said[0] - value) <= said[1] + 1e-9 * Math.abs(value) ? '' : `${key}: "${text}" (${unit}) of ${value}`;
+	return Math.abs(said[0] - of) <= said[1] + 1e-9 * Math.abs(of) ? '' : `${key}: "${text}" (${unit}) of ${value}`;
 }
 
 // All lists of objects in a JSON.

@@ -5,7 +5,7 @@ import { plural } from './format.js';
 import { address, shell, site } from './site.js';
 
 const PAGES = {
-	job: (r) => (r.has_profile ? `/job/${encodeURIComponent(r.name)}` : address('jobs', { jobs: r.name })),
+	job: (r) => (r.has_profile ? address(`job/${encodeURIComponent(r.name)}`) : address('jobs', { jobs: r.name })),
 	user: (r) => address('usage', { by: 'name', user: r.name }),
 	project: (r) => address('usage', { by: 'user', project: r.name }),
 	node: (r) => address('node', { node: r.name }),

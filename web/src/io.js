@@ -116,9 +116,9 @@ export function volume(v) {
 	return `${v >= 99.95 ? v.toFixed(0) : v >= 9.995 ? v.toFixed(1) : v === 0 ? '0' : v.toFixed(2)} ${SIZES[i]}`;
 }
 
-const head = (texts) => el('thead', {}, el('tr', {}, texts.map((t, i) => el('th', { scope: 'col', class: i ? null : 'l' }, t))));
+const head = (texts) => el('thead', {}, el('tr', {}, texts.map((t, i) => (t ? el('th', { scope: 'col', class: i ? null : 'l' }, t) : el('td')))));
 const body = (rows) => el('tbody', {}, rows.map((r) => el('tr', {}, r.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: i ? null : 'l' }, c)))));
-const plain = (label, heads, rows) => el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': label }, el('table', { class: 'g' }, head(heads), body(rows)));
+const plain = (label, heads, rows) => el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${label}` }, el('table', { class: 'g' }, head(heads), body(rows)));
 const capital = (s) => s[0].toUpperCase() + s.slice(1);
 const two = (v) => (known(v) ? v.toFixed(2) : '?');
 const top = (v) => (known(v) ? share(v) : '\u2013');

@@ -9,7 +9,7 @@ import { address, drawParts, few, known, link, means, shell, site, table } from 
 import { View } from './view.js';
 
 const TAKEN = 0.05; // share of its CPU time that a job lost to others, from which on it is worth a word
-const THIN = 12; // lanes from which on they are thin and have no words
+const THIN = 12, HIGH = 240; // lanes from which on they are thin and have no words, and pixels that these share
 const SEVERITIES = ['note', 'warn', 'bad'];
 
 // ---- who was there
@@ -32,7 +32,7 @@ export function packed(jobs) {
 const isOthers = (j) => !known(j.job_id);
 const id = (j) => (known(j.array_task) ? `${j.array_id}_${j.array_task}` : String(j.job_id));
 // A job without a profile has no page of its own.
-const pageOf = (j) => (known(j.findings) ? `/job/${id(j)}` : address('jobs', { jobs: id(j) }));
+const pageOf = (j) => (known(j.findings) ? address(`job/${id(j)}`) : address('jobs', { jobs: id(j) }));
 const jobLink = (j) => (isOthers(j) ? soft('another job') : el('a', { href: pageOf(j) }, id(j)));
 const severity = (n) => (n > 0 ? [el('b', { class: `sev ${SEVERITIES[n]}` }, SEVERITIES[n].toUpperCase()), ' '] : '');
 
@@ -55,10 +55,11 @@ function bar(j, d, view, clock) {
 }
 
 function jobLanes(d, view, clock) {
-	const lanes = packed(d.lanes);
+	const lanes = packed(d.lanes), box = el('div', { class: `joblanes${lanes.length > THIN ? ' thin' : ''}` }, lanes.length ? lanes.map((l) => el('div', {}, l.map((j) => bar(j, d, view, clock)))) : el('p', { class: 'soft' }, 'no job in this time'));
 
+	box.style.setProperty('--h', `${Math.max(3, Math.min(9, Math.floor(HIGH / Math.max(1, lanes.length))))}px`);
 	return el('div', { class: 'row' }, el('div', { class: 'lab' }, el('b', {}, 'Jobs'), ' ', soft('below: CPU; red: wait')),
-		el('div', { class: `joblanes${lanes.length > THIN ? ' thin' : ''}` }, lanes.length ? lanes.map((l) => el('div', {}, l.map((j) => bar(j, d, view, clock)))) : el('p', { class: 'soft' }, 'no job in this time')),
+		box,
 		el('dl', { class: 'val' }, el('dt', {}, 'jobs'), el('dd', {}, count(d.lanes.length)), el('dt', {}, 'at once'), el('dd', {}, lanes.length ? `up to ${lanes.length}` : '0')));
 }
 
@@ -125,7 +126,7 @@ function ledgerTable(L) {
 
 	return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: who waited for whom' }, el('table', { class: 'g led' },
 		el('thead', {}, el('tr', {}, [['waited'], ['all waits'], ['for its own', 'threads of the same job'], ...L.columns.map((c) => [['for ', holder(c)]]), ...rest.map(([, words, about]) => [`for ${words}`, about])].map(([t, about], i) => el('th', { scope: 'col', class: i ? null : 'l', title: about ?? null }, t)))),
-		el('tbody', {}, L.rows.map((r) => el('tr', {}, el('th', { scope: 'row', class: 'l' }, known(r.job_id) ? [el('a', { href: `/job/${r.job_id}` }, r.job_id), ' ', name(r.name ?? '', 20)] : 'another job'), el('td', {}, el('b', {}, few(r.wait_s))),
+		el('tbody', {}, L.rows.map((r) => el('tr', {}, el('th', { scope: 'row', class: 'l' }, known(r.job_id) ? [el('a', { href: address(`job/${r.job_id}`) }, r.job_id), ' ', name(r.name ?? '', 20)] : 'another job'), el('td', {}, el('b', {}, few(r.wait_s))),
 			cell(r.own_s), r.by_job_s.map((v, i) => cell(v, v === null && L.columns[i].job_id === r.job_id)), rest.map(([key]) => cell(r[key])))))));
 }
 
@@ -224,7 +225,7 @@ function chooser(d) {
 
 function answer(d) {
 	const mine = d.lanes.filter((j) => !isOthers(j)), hurt = mine.filter((j) => taken(j, d) > TAKEN), k = d.kind;
-	const about = k ? [k.model, known(k.cores) ? plural(k.cores, 'core') : null, known(k.memory_mb) ? mb(k.memory_mb) : null, known(k.nodes) ? `one of ${plural(k.nodes, 'such node')}` : null].filter(Boolean).join(', ') : '';
+	const about = k ? [k.model, known(k.cores) ? plural(k.cores, 'core') : null, known(k.memory_mb) ? mb(k.memory_mb) : null, k.nodes > 1 ? `one of ${plural(k.nodes, 'such node')}` : null].filter(Boolean).join(', ') : '';
 
 	return [el('b', {}, !mine.length ? `No job${d.sees_all ? '' : ' of yours'} was here in this time` : hurt.length ? `${hurt.length} of ${plural(mine.length, 'job')} lost over 5 % of ${hurt.length === 1 ? 'its' : 'their'} CPU time to other jobs here` :
 		`${plural(mine.length, 'job')}; none is known to have lost over 5 % of its CPU time to other jobs here`), about ? [' \u00b7 ', name(about, 200)] : ''];
@@ -235,7 +236,7 @@ export function node({ node: d }) {
 	const rows = linesOf(d), redraws = [], s = series(view, clock, d.step_s, rows, `Jobs and lines of node ${d.node}`, [jobLanes(d, view, clock), marks(d, view)]), drawn = rows.filter((r) => r.line);
 	const redraw = () => [s.redraw, ...redraws].forEach((f) => f());
 
-	shell(['Node ', name(d.node, 60), ' ', el('code', {}, name(d.cluster ?? '', 40))], answer(d), chooser(d),
+	shell(['Node ', name(d.node, 60), d.cluster ? [' ', el('code', {}, name(d.cluster, 40))] : ''], answer(d), chooser(d),
 		section('over', 'Over time', soft(`means of ${spoken(d.step_s)}, ${clock.span(0, end, d.step_s)}`, el('span', { class: 'keyed' }, ' \u00b7 ', el('kbd', {}, '\u2190'), ' ', el('kbd', {}, '\u2192'), ' cursor, ', el('kbd', {}, 'esc'), ' off; drag to zoom')), s.part, drawn.length ? behindLines(d, drawn) : ''),
 		low(el('div', { class: 'two' }, el('div', {}, ledger(d), pairs(d)), el('div', {}, speed(d, redraws), happened(d)))),
 		low(section('jobs', 'Jobs of this node', link('jobs', { node: d.node, since: site.arguments.since ?? '24h' }, 'in the list of jobs'), d.lanes.length ? table('Table: jobs', COLUMNS, d.lanes, { sort: 'start' }) : el('p', { class: 'none' }, 'No job was on it in this time.'))), means(COLUMNS));

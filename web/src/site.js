@@ -9,7 +9,7 @@ const text = globalThis.document?.getElementById('site')?.textContent ?? '';
 
 export const site = text.trim().startsWith('{') ? JSON.parse(text) : null;
 
-const PAGES = [['jobs', 'Jobs'], ['usage', 'Usage'], ['findings', 'Findings'], ['io', 'I/O'], ['running', 'Live'], ['digest', 'Digest']];
+const PAGES = [['jobs', 'Jobs'], ['usage', 'Usage'], ['findings', 'Findings'], ['io', 'I/O'], ['nodes', 'System'], ['running', 'Live'], ['digest', 'Digest']];
 
 // Pages that are tabs of another one.
 const WITHIN = { advice: 'findings', issues: 'findings' };
@@ -29,15 +29,15 @@ export const link = (page, args, ...children) => el('a', { href: address(page, a
 
 // What is searched the server knows: a job, a user, a project, a node or a name of jobs.
 function search() {
-	const box = el('input', { type: 'search', name: 'word', required: true, 'aria-label': 'Search a job, user, project, node or name', placeholder: 'job, user, project, node or name', value: site.arguments?.word ?? null, autocomplete: 'off', maxlength: 500 });
+	const box = el('input', { type: 'search', name: site.is_static ? 'name' : 'word', required: true, 'aria-label': 'Search a job, user, project, node or name', placeholder: 'job, user, project, node or name', value: site.arguments?.word ?? null, autocomplete: 'off', maxlength: 500 });
 
 	document.addEventListener('keydown', (e) => {
 		if (e.key === '/' && !/INPUT|SELECT|TEXTAREA/.test(e.target.tagName)) {
 			e.preventDefault();
-			box.focus();
+			box.select();
 		}
 	});
-	return el('form', { role: 'search', action: address('find') }, box);
+	return el('form', { role: 'search', action: address(site.is_static ? 'jobs' : 'find') }, box);
 }
 
 // The links to the other pages, above any page of a server.

@@ -3,10 +3,10 @@
 import { axis } from './axis.js';
 import { Clock } from './clock.js';
 import { canvas, colour, el, low, name, section, soft } from './dom.js';
-import { cores, count, energy, number, plain, plural, power, share, spoken } from './format.js';
+import { cores, count, energy, mb, number, plain, plural, power, share, spoken } from './format.js';
 import { labelsOf, levelOf, paint, rampOf, rowAt, rowsOf } from './nodemap.js';
 import { paper } from './paper.js';
-import { address, cells, drawParts, few, known, link, shell, site, table } from './site.js';
+import { address, cells, drawParts, few, known, link, shell, table } from './site.js';
 import { View } from './view.js';
 
 const QUANTITIES = [
@@ -17,7 +17,7 @@ const QUANTITIES = [
 ];
 
 const textOf = (unit, v) => (unit === 'W' ? power(v) : share(v));
-const long = (s) => (s === 3600 ? 'an hour' : s >= 172800 && s % 86400 === 0 ? `${s / 86400} days` : s % 3600 === 0 ? `${s / 3600} hours` : spoken(s));
+const long = (s) => (s === 3600 ? 'an hour' : s >= 172800 ? `${Number((s / 86400).toFixed(1))} days` : s % 3600 === 0 ? `${s / 3600} hours` : spoken(s));
 const minus = (text) => text.replace('-', '\u2212');
 
 // ---- the map of nodes and hours
@@ -85,7 +85,7 @@ function choosing(plot, d, rows, show) {
 }
 
 // What the map has from above, where the rows are of several kinds.
-const kindsOf = (d) => (d.kinds.length > 1 ? `From above: ${d.kinds.map((k, i) => `${d.nodes.filter((n) => n.kind === i).length} \u00d7 ${plain(k.model ?? 'kind not known')}`).join('; ')}. ` : '');
+const kindsOf = (d) => (d.kinds.length > 1 ? `From above: ${d.kinds.map((k, i) => `${d.nodes.filter((n) => n.kind === i).length} \u00d7 ${plain(k.model ?? 'not known')} (${[known(k.cores) ? plural(k.cores, 'core') : '', known(k.memory_mb) ? mb(k.memory_mb) : ''].filter(Boolean).join(', ')})`).join('; ')}. ` : '');
 
 function map(d, redraws) {
 	const kinds = QUANTITIES.filter((q) => d.heat[q.key]?.bytes?.length), rows = rowsOf(d), height = rows.at(-1).y + rows.at(-1).h, [first] = rows;
@@ -210,7 +210,7 @@ function changed(d) {
 	return section('changed', 'What changed', 'against as long a time before', el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: what changed' }, el('table', { class: 'g mini' },
 		el('thead', {}, el('tr', {}, ['', 'now', 'before', 'change'].map((h, i) => (i ? el('th', { scope: 'col' }, h) : el('td'))))),
 		el('tbody', {}, d.changed.map((r) => [el('tr', {}, el('th', { scope: 'row', class: 'l w' }, r.words), el('td', {}, el('b', {}, amount(r, r.now))), el('td', {}, amount(r, r.before)), el('td', {}, difference(r))),
-			r.why ? el('tr', { class: 'why' }, el('td', { class: 'l w soft', colspan: 4 }, name(r.why, 200))) : ''])))));
+			r.why ? el('tr', { class: 'because' }, el('td', { class: 'l w soft', colspan: 4 }, name(r.why, 200))) : ''])))));
 }
 
 function partitions(d) {
@@ -230,7 +230,7 @@ function spark(values, redraws) {
 		g.clearRect(0, 0, w, h);
 		g.fillStyle = colour('--soft');
 		values.forEach((v, i) => known(v) && g.fillRect(i * wide, h - h * v / top, Math.max(1, wide - 1), h * v / top));
-	}, { class: 'spark' });
+	}, { class: 'powers' });
 
 	redraws.push(c.redraw);
 	return el('p', { class: 'soft small' }, c, ` power by the hour, up to ${power(top)}`);
@@ -261,7 +261,7 @@ export function nodes({ nodes: d }) {
 	const redraws = [], redraw = () => redraws.forEach((f) => f());
 	const has = d.nodes.length && d.steps && QUANTITIES.some((q) => d.heat[q.key]?.bytes?.length);
 
-	shell(['System ', el('code', {}, name(d.cluster ?? site.user, 40))], answer(d), el('div', { class: 'sys' },
+	shell(['System', d.cluster ? [' ', el('code', {}, name(d.cluster, 40))] : ''], answer(d), el('div', { class: 'sys' },
 		has ? map(d, redraws) : section('heat', 'Nodes', '', el('p', { class: 'none' }, 'No node is known in this time: rows of nodes come from profiles. ', el('code', {}, 'jobprof index scan'), ' reads them.')),
 		el('div', {}, slow(d), d.changed?.length ? low(changed(d)) : null, low(partitions(d)), low(energies(d, redraws)))));
 	drawParts(document.body);

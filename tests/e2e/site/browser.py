@@ -145,7 +145,8 @@ def browse(pages, moves=()):
     is_true("browser: it ends well", p.returncode == 0 and p.stdout, p.stderr[-800:])
 
 
-ALL = {"light": "axe", "dark": "axe", "phone": "axe"}
+ALL = {"light": "axe", "dark": "axe", "phone": "axe"}  # or colours alone, or what axe-core has no say in
+USUAL = {"light": "axe", "dark": "contrast", "phone": "look"}
 
 
 def has(path):
@@ -159,18 +160,18 @@ def truth(path):
 
 
 def as_staff():
-    browse({"server": "staff", "address": address(p), "truth": truth(p), "looks": ALL} for p in paths())
+    browse({"server": "staff", "address": address(p), "truth": truth(p), "looks": USUAL} for p in paths())
 
 
 def as_user_and_without_jobs():
     def cases():
         for p in paths():
             if has(p):
-                yield {"server": "user", "address": address(p), "truth": truth(p), "looks": {"light": "axe"}}
+                yield {"server": "user", "address": address(p), "truth": truth(p), "looks": {"light": "look"}}
             yield {"server": "empty", "address": address(p), "status": 0, "looks": {"light": "axe"}}
             if p not in TIMELESS:
-                yield {"server": "staff", "address": address(p, name="no job is called so"), "looks": {"light": "axe"}}
-                yield {"server": "staff", "address": address(p, nodes="x"), "status": 400, "looks": {"light": "axe"}}
+                yield {"server": "staff", "address": address(p, name="no job is called so"), "looks": {"light": "look"}}
+                yield {"server": "staff", "address": address(p, nodes="x"), "status": 400, "looks": {"light": "look"}}
     browse(cases())
 
 
@@ -180,13 +181,13 @@ def moves():
     (project,) = query(index(), "SELECT account FROM job WHERE account LIKE 'proj%' LIMIT 1")[0]
     for word, leads in ((USER, "/usage?by=name&user=" + USER), (project, "/usage?by=user&project=" + project), (w["node"], "/node?node=" + w["node"]), (str(number), "/jobs?jobs=%d" % number),
                         (w["name"], "/find?word=" + w["name"]), ("no such thing", "/find?word=no+such+thing"), ("1", "/job/1")):
-        made.append({"move": "searched", "server": "staff", "address": "/jobs?since=all", "word": word, "leads": leads})
+        made.append({"move": "searched", "server": "staff", "address": "/find?word=0", "word": word, "leads": leads})
     made.append({"move": "followed", "server": "staff", "address": "/usage?since=all"})
     if "/node" in paths():
         made.append({"move": "cursor", "server": "staff", "address": address("/node")})
     if "/nodes" in paths():
         made.append({"move": "mapped", "server": "staff", "address": "/nodes"})
-    browse([{"server": "staff", "address": "/job/1", "looks": {"light": "", "phone": ""}}], made)
+    browse([{"server": "staff", "address": "/job/1", "looks": {"light": "axe", "phone": "look"}}], made)
 
 
 def sums_are_those_of_sql():
@@ -215,14 +216,17 @@ def everywhere():
             for who in ("staff", "user", "empty"):
                 if who != "user" or has(p):
                     yield {"server": who, "address": address(p), "looks": ALL}
+            if p not in TIMELESS:
+                yield {"server": "staff", "address": address(p, name="no job is called so"), "looks": ALL}
+                yield {"server": "staff", "address": address(p, nodes="x"), "status": 400, "looks": ALL}
             for word in ("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "Größe-日本語", "\u202egnirts"):
                 if p not in TIMELESS:
-                    yield {"server": "staff", "address": address(p, name=word), "looks": {"light": "axe", "phone": ""}}
+                    yield {"server": "staff", "address": address(p, name=word), "looks": {"light": "axe", "phone": "look"}}
         for sort in ("job_id", "start", "cpu_share", "-lost_core_s", "elapsed_s", "user"):
-            yield {"server": "staff", "address": address("/jobs", sort=sort), "truth": True, "looks": {"light": ""}}
+            yield {"server": "staff", "address": address("/jobs", sort=sort), "truth": -1, "looks": {"light": "look"}}
         for by in ("user", "name", "program", "partition", "state", "node"):
             for p in ("/usage", "/issues"):
-                yield {"server": "staff", "address": address(p, by=by), "truth": True, "looks": {"light": ""}}
+                yield {"server": "staff", "address": address(p, by=by), "truth": -1, "looks": {"light": "look"}}
     browse(cases())
 
 
