@@ -432,6 +432,8 @@ int serve_page__answer(void *arg, const struct http_request *r, enum http_type *
 				     r->is_again ? NULL
 				     : address	 ? address
 						 : "?");
+	if (s->account)
+		site_viewer__see_account(s->account);
 	status = asset ? serve_shell__asset(s, asset, type) : answer(s, r, type);
 	free(address);
 	return status;
