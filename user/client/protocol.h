@@ -10,7 +10,8 @@
  *			TASK TASK_END CONF	REPLY with JPC_F_REPLY
  *	job's owner	TABLE			REPLY always
  *	and root	ROWS MARK		REPLY with JPC_F_REPLY
- *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY
+ *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY;
+ *						with JPC_F_BRIEF a STEP before those of a step
  *	owner, admins	BURSTS			a TABLE and its ROWS, then REPLY
  *	job's owner	TOTALS			the same, of the sender's own step; with
  *						JPC_F_JOURNAL first a JOURNAL
@@ -44,6 +45,7 @@
 #define JPC_VERSION	1
 #define JPC_MAX		32768 /* bytes of a message */
 #define JPC_UNKNOWN	0xffffffffu
+#define JPC_ALL		0xfffffffeu /* in LIVE: every job */
 
 enum jpc_type {
 	JPC_STEP = 1,
@@ -66,6 +68,7 @@ enum jpc_type {
 #define JPC_F_REPLY   1 /* a REPLY is wanted */
 #define JPC_F_ROWS    2 /* this and JPC_F_JOURNAL: in TOTALS only */
 #define JPC_F_JOURNAL 4
+#define JPC_F_BRIEF   8 /* in LIVE only */
 
 struct jpc_head {
 	uint32_t magic;
@@ -188,7 +191,13 @@ struct jpc_mark {
 	char name[64];
 };
 
-/* Asks for the last rows of a step; job_id JPC_UNKNOWN with "" is the sender's own. */
+/*
+ * Asks for the last rows of a step; job_id JPC_UNKNOWN with "" is the sender's own, JPC_ALL are all
+ * that the sender may see, which may be none. With JPC_F_BRIEF a STEP comes before the tables of
+ * each step, with what is known of its job, and the tables are only Step, Tasks, Ranks and
+ * Energy, with columns more: Interval, how many seconds the row counts, and but for Energy CPUTotal,
+ * the CPU time since the step's start.
+ */
 struct jpc_live {
 	struct jpc_head head;
 	uint32_t job_id;

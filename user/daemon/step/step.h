@@ -94,6 +94,7 @@ struct table {
 	struct between between;
 	uint64_t peak;			/* highest RSS in bytes of the rows so far */
 	union cell *last;		/* its last row, NULL: none yet */
+	double last_s;			/* how long a time the last row counts */
 	struct reading prev;		/* the reading from which the next row counts */
 	struct reading now;		/* the same, once the frame is written (frame.h) */
 	bool in_frame;			/* the frame has a row of this table */
