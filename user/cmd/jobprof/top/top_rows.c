@@ -87,9 +87,10 @@ void top_view__free(struct top_view *v)
 
 /* ---- order */
 
-static int by_name(const struct top_row *a, const struct top_row *b)
+static int by_name(const struct top_view *v, const struct top_row *a, const struct top_row *b)
 {
-	if (a->v[TOP_ID] != b->v[TOP_ID] && !isnan(a->v[TOP_ID]) && !isnan(b->v[TOP_ID]))
+	if (!v->flat && a->v[TOP_ID] != b->v[TOP_ID] && !isnan(a->v[TOP_ID]) &&
+	    !isnan(b->v[TOP_ID]))
 		return a->v[TOP_ID] < b->v[TOP_ID] ? -1 : 1;
 	return strverscmp(a->key, b->key);
 }
@@ -100,11 +101,11 @@ static int by_value(const struct top_view *v, const struct top_row *a, const str
 	double x = top_row__value(a, v->sort), y = top_row__value(b, v->sort);
 
 	if (v->sort == TOP_ID)
-		return v->ascending ? -by_name(a, b) : by_name(a, b);
+		return v->ascending ? -by_name(v, a, b) : by_name(v, a, b);
 	if (isnan(x) != isnan(y))
 		return isnan(x) ? 1 : -1;
 	if (isnan(x) || x == y)
-		return by_name(a, b);
+		return by_name(v, a, b);
 	return (x > y) != v->ascending ? -1 : 1;
 }
 

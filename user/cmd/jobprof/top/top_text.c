@@ -261,10 +261,16 @@ static void put_right(struct text *t, const char *cell, unsigned width)
 	put(t, cell, n, (unsigned)n);
 }
 
-static void end_line(struct text *t)
+/* Cuts a line to the width, and takes off blanks at its end. */
+static void end_line(struct text *t, unsigned width)
 {
-	while (t->len && t->to[t->len - 1] == ' ')
-		t->to[--t->len] = '\0';
+	char *at = t->to;
+
+	for (unsigned i = 0; i < width && *at; i++)
+		at = (char *)utf8__next(at);
+	while (at > t->to && at[-1] == ' ')
+		at--;
+	*at = '\0';
 }
 
 void top_text__columns(char *line, const struct top_layout *l, const struct top_view *v,
@@ -296,7 +302,7 @@ void top_text__columns(char *line, const struct top_layout *l, const struct top_
 		pad(&t, t.at + GAP);
 		put_name(&t, l->of_nodes ? "STEPS" : "NAME", l->name_width);
 	}
-	end_line(&t);
+	end_line(&t, l->width);
 }
 
 static enum top_mark mark_of(unsigned value, double v)
@@ -357,7 +363,7 @@ unsigned top_text__row(char *line, struct top_span spans[24], const struct top_l
 		pad(&t, t.at + GAP);
 		put_name(&t, r->name, l->name_width);
 	}
-	end_line(&t);
+	end_line(&t, l->width);
 	return nspans;
 }
 
@@ -432,16 +438,6 @@ static void head_counts(struct text *t, const struct top_head *h)
 	}
 }
 
-/* Cuts a line to the width. */
-static void cut(char *line, unsigned width)
-{
-	char *at = line;
-
-	for (unsigned i = 0; i < width && *at; i++)
-		at = (char *)utf8__next(at);
-	*at = '\0';
-}
-
 unsigned top_text__head(char lines[TOP_HEAD_MAX][TOP_LINE], const struct top_head *h,
 			unsigned width)
 {
@@ -458,9 +454,7 @@ unsigned top_text__head(char lines[TOP_HEAD_MAX][TOP_LINE], const struct top_hea
 		head_memory(&t[n++], h);
 	}
 	head_counts(&t[n++], h);
-	for (unsigned i = 0; i < n; i++) {
-		end_line(&t[i]);
-		cut(lines[i], width);
-	}
+	for (unsigned i = 0; i < n; i++)
+		end_line(&t[i], width);
 	return n;
 }
