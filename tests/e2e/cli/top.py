@@ -286,7 +286,8 @@ def real_numbers():
                        env=env, capture_output=True, text=True)
     is_true("another user sees no step", "0 jobs, 0 steps, 0 tasks" in p.stdout and str(job) not in p.stdout, p.stdout + p.stderr)
     away(d, job)
-    s.proc.kill()
+    s.proc.terminate()  # and its tasks
+    s.end()
     d.end()
 
 

@@ -64,7 +64,8 @@ static const struct verb verbs[] = {
 	{"top", verb_top, &cmd_top, "what jobs on this node do now, as top shows processes"},
 	{"track", verb_track, &cmd_track, "kinds of bursts over windows of time or over runs"},
 	{"usage", verb_usage, &cmd_usage, "what users, projects and programs held and lost"},
-	{"findings", verb_findings, &cmd_findings, "which findings cost most, and who was written to"},
+	{"findings", verb_findings, &cmd_findings,
+	 "which findings cost most, and who was written to"},
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
