@@ -41,6 +41,14 @@ if [ $status -eq 0 ] && [[ $said =~ ^100000\ inputs,\ [0-9]{4,}\ values$ ]]; the
 else
 	not_ok "frames: expressions and build ids, no fault" "$(echo "$said" | grep -m1 ERROR)"
 fi
+said=$("$BUILD/fuzz/replay_addresses" 500000 2>&1)
+status=$?
+echo "$said" | tail -n 60
+if [ $status -eq 0 ] && [[ $said =~ ^500000\ inputs,\ [0-9]{5,}\ taken$ ]]; then
+	ok "addresses: no fault"
+else
+	not_ok "addresses: no fault" "$(echo "$said" | grep -m1 ERROR)"
+fi
 n=$(tail -n 1 "$TMP/said" | cut -d' ' -f1)
 if [ "${n:-0}" -gt 1000 ] 2>/dev/null; then
 	ok "damaged files: most can be read or refused"

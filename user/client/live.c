@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* jobprof_live(), bursts__ask() and totals__ask(): tables of a step, asked of jobprofd. */
+/* jobprof_live(), steps__ask(), bursts__ask() and totals__ask(): tables of a step, asked of
+ * jobprofd. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "client/bursts.h"
 #include "client/client.h"
 #include "client/libjobprof.h"
+#include "client/steps.h"
 #include "client/totals.h"
 
 _Static_assert(sizeof(union jobprof_cell) == 8, "cells are sent as they are");
@@ -23,6 +25,7 @@ struct live {
 		    1];
 	struct jobprof_live_column columns[JPC_COLUMNS];
 	void (*fn)(const struct jobprof_table *t, void *arg);
+	void (*about)(const struct jpc_step *s, void *arg); /* NULL: no STEP is expected */
 	void *arg;
 	unsigned flags; /* of the question */
 	int *journal;	/* where its descriptor goes; NULL: none is wanted */
@@ -68,6 +71,17 @@ static int read_table(struct live *l, size_t n)
 	return 0;
 }
 
+static int read_about(struct live *l, size_t n)
+{
+	const struct jpc_step *s = (struct jpc_step *)l->buf;
+
+	if (!l->about || n != sizeof(*s) || !ENDS(s->step_name) || !ENDS(s->job_name) ||
+	    !ENDS(s->user) || !ENDS(s->account) || !ENDS(s->partition) || !ENDS(s->cpus))
+		return -EPROTO;
+	l->about(s, l->arg);
+	return 0;
+}
+
 static int read_rows(struct live *l, size_t n)
 {
 	const struct jpc_rows *r = (struct jpc_rows *)l->buf;
@@ -101,6 +115,8 @@ static int read_message(struct live *l, size_t n, int fd, int *result, char *rea
 	switch (r->head.type) {
 	case JPC_JOURNAL:
 		return is_journal && fd >= 0 ? 0 : -EPROTO;
+	case JPC_STEP:
+		return read_about(l, n);
 	case JPC_TABLE:
 		return read_table(l, n);
 	case JPC_ROWS:
@@ -200,6 +216,20 @@ int jobprof_live(uint32_t job, const char *step, unsigned timeout_ms,
 	if (reason && len)
 		reason[0] = '\0';
 	return err ? err : ask_once(&l, &m, JPC_LIVE, sizeof(m), timeout_ms, reason, len);
+}
+
+int steps__ask(uint32_t job, const struct steps_taker *to, unsigned timeout_ms, char *reason,
+	       size_t len)
+{
+	struct live l = {.client.fd = -1,
+			 .fn = to->table,
+			 .about = to->step,
+			 .arg = to->arg,
+			 .flags = JPC_F_BRIEF};
+	struct jpc_live m;
+
+	(void)name_step(&m, job, NULL);
+	return ask_once(&l, &m, JPC_LIVE, sizeof(m), timeout_ms, reason, len);
 }
 
 int bursts__ask(uint32_t job, const char *step, uint64_t after, unsigned timeout_ms,

@@ -8,9 +8,11 @@
  *	sender		messages		answer
  *	root		STEP STEP_END		REPLY always
  *			TASK TASK_END CONF	REPLY with JPC_F_REPLY
+ *			FINDINGS		REPLY, then FINDING for each that comes
  *	job's owner	TABLE			REPLY always
  *	and root	ROWS MARK		REPLY with JPC_F_REPLY
- *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY
+ *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY;
+ *						with JPC_F_BRIEF a STEP before those of a step
  *	owner, admins	BURSTS			a TABLE and its ROWS, then REPLY
  *	job's owner	TOTALS			the same, of the sender's own step; with
  *						JPC_F_JOURNAL first a JOURNAL
@@ -44,6 +46,7 @@
 #define JPC_VERSION	1
 #define JPC_MAX		32768 /* bytes of a message */
 #define JPC_UNKNOWN	0xffffffffu
+#define JPC_ALL		0xfffffffeu /* in LIVE: every job */
 
 enum jpc_type {
 	JPC_STEP = 1,
@@ -61,11 +64,14 @@ enum jpc_type {
 	JPC_RING,
 	JPC_BURSTS,
 	JPC_JOURNAL,
+	JPC_FINDINGS,
+	JPC_FINDING,
 };
 
 #define JPC_F_REPLY   1 /* a REPLY is wanted */
 #define JPC_F_ROWS    2 /* this and JPC_F_JOURNAL: in TOTALS only */
 #define JPC_F_JOURNAL 4
+#define JPC_F_BRIEF   8 /* in LIVE only */
 
 struct jpc_head {
 	uint32_t magic;
@@ -101,11 +107,11 @@ struct jpc_step {
 	uint32_t het_job_id;
 	uint32_t het_offset;
 	uint32_t time_limit; /* unix time when the job must end */
-	uint32_t pad;
-	uint64_t memory_mb; /* limit of the step on this node, 0: none or unknown */
-	char step_name[32]; /* as in cgroup names */
-	char families[256]; /* as the user wrote them: see family__parse() */
-	char freq[128];	    /* see freq__parse() */
+	uint32_t flags;	     /* JPC_STEP_* */
+	uint64_t memory_mb;  /* limit of the step on this node, 0: none or unknown */
+	char step_name[32];  /* as in cgroup names */
+	char families[256];  /* as the user wrote them: see family__parse() */
+	char freq[128];	     /* see freq__parse() */
 	char node_name[64];
 	char cluster[64];
 	char job_name[128];
@@ -115,6 +121,23 @@ struct jpc_step {
 	char cpus[256];	      /* cores of the step on this node as Slurm numbers them: "0-3" */
 	char node_list[1024]; /* of the step */
 	char job_node_list[1024];
+};
+
+/* In struct jpc_step: the user asked that findings are told while the step runs. */
+#define JPC_STEP_FINDINGS 1u
+
+/* slurmstepd asks for the findings of its step, after its STEP and over the same connection. Each
+ * comes once, at most JPC_FINDINGS_MAX of a step. */
+struct jpc_findings {
+	struct jpc_head head;
+};
+
+#define JPC_FINDINGS_MAX 4u
+
+struct jpc_finding {
+	struct jpc_head head;
+	char rule[32];
+	char text[256]; /* one line, in UTF-8 */
 };
 
 /* The absolute path of the slurm.conf of the sender's slurmstepd; sent after its STEP. */
@@ -188,7 +211,13 @@ struct jpc_mark {
 	char name[64];
 };
 
-/* Asks for the last rows of a step; job_id JPC_UNKNOWN with "" is the sender's own. */
+/*
+ * Asks for the last rows of a step; job_id JPC_UNKNOWN with "" is the sender's own, JPC_ALL are all
+ * that the sender may see, which may be none. With JPC_F_BRIEF a STEP comes before the tables of
+ * each step, with what is known of its job, and the tables are only Step, Tasks, Ranks and
+ * Energy, with columns more: Interval, how many seconds the row counts, and but for Energy
+ * CPUTotal, the CPU time since the step's start.
+ */
 struct jpc_live {
 	struct jpc_head head;
 	uint32_t job_id;
@@ -278,13 +307,16 @@ struct jpc_status {
 #define JPC_MEASURES_LUSTRE  0x08u
 #define JPC_MEASURES_NETWORK 0x10u
 
+/* Findings of this step will be told to a FINDINGS. */
+#define JPC_REPLY_FINDINGS 1u
+
 struct jpc_reply {
 	struct jpc_head head;
 	int32_t error;	   /* 0 or -errno */
 	uint32_t measures; /* STEP: JPC_MEASURES_* */
 	uint32_t number;   /* STEP: 1 profiled, 0 not (yet); LIVE: tables sent; STATUS: problems */
-	uint32_t pad;
-	char text[224]; /* the reason, for people */
+	uint32_t flags;	   /* STEP: JPC_REPLY_FINDINGS */
+	char text[224];	   /* the reason, for people */
 };
 
 _Static_assert(sizeof(struct jpc_head) == 16, "jpc_head");
@@ -292,6 +324,7 @@ _Static_assert(sizeof(struct jpc_step) == 96 + 32 + 256 + 128 + 3 * 64 + 128 + 2
 	       "jpc_step");
 _Static_assert(sizeof(struct jpc_conf) == 312, "jpc_conf");
 _Static_assert(sizeof(struct jpc_step_end) == 120, "jpc_step_end");
+_Static_assert(sizeof(struct jpc_finding) == 304, "jpc_finding");
 _Static_assert(sizeof(struct jpc_task) == 72, "jpc_task");
 _Static_assert(sizeof(struct jpc_column) == 64, "jpc_column");
 _Static_assert(sizeof(struct jpc_table) == 136, "jpc_table");

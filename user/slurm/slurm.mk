@@ -34,9 +34,9 @@ $(SLURM_B)/%.o: user/slurm/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(SLURM_FLAGS) $(CFLAGS) -fPIC -MD -MP -c $< -o $@
 
 $(SLURM_B)/spank_jobprof.so: user/slurm/spank_jobprof.map $(SLURM_B)/spank_jobprof.o $(addprefix $(B)/pic/user/, \
-		slurm/spank_ids.o slurm/spank_link.o client/client.o schema/family.o base/clock.o base/freq.o base/str.o)
+		slurm/spank_ids.o slurm/spank_link.o slurm/spank_findings.o client/client.o schema/family.o base/clock.o base/freq.o base/str.o)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -shared -Wl,--version-script=$< -o $@ $(filter %.o,$^)
+	$(Q)$(CC) $(LDFLAGS) -shared -Wl,--version-script=$< -o $@ $(filter %.o,$^) -lpthread
 
 $(SLURM_B)/acct_gather_profile_jobprof.so: user/slurm/profile_jobprof.map $(SLURM_B)/profile_jobprof.o \
 		$(addprefix $(B)/pic/user/,slurm/profile_sink.o slurm/profile_record.o slurm/profile_mask.o slurm/profile_columns.o \

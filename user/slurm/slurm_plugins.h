@@ -7,7 +7,8 @@
  *
  *   spank_jobprof.so                  spank_jobprof.c: the options of a job, the begin and end of
  *                                     its steps and tasks. spank_ids.h: the parts of a step's
- *                                     identity; spank_link.h: messages to jobprofd
+ *                                     identity; spank_link.h: messages to jobprofd;
+ *                                     spank_findings.h: findings of a step that runs
  *   acct_gather_profile_jobprof.so    profile_jobprof.c: --profile and Slurm's samples.
  *                                     profile_api.h: what Slurm calls; profile_mask.h: Slurm's
  *                                     bits; profile_record.h, profile_sink.h, profile_columns.h:

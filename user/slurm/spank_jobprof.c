@@ -13,6 +13,7 @@
 #include "schema/family.h"
 #include "base/freq.h"
 #include "base/str.h"
+#include "slurm/spank_findings.h"
 #include "slurm/spank_ids.h"
 #include "slurm/spank_link.h"
 
@@ -22,7 +23,7 @@ SPANK_PLUGIN(jobprof, 1)
 #define BATCH_STEP  0xfffffffbu
 #define MEM_PER_CPU (UINT64_C(1) << 63) /* Slurm's flag: the limit is per CPU, not of the step */
 
-enum option { OPTION_FAMILIES, OPTION_FREQ, N_OPTIONS };
+enum option { OPTION_FAMILIES, OPTION_FREQ, OPTION_FINDINGS, N_OPTIONS };
 
 static int take_option(int option, const char *value, int remote);
 
@@ -42,12 +43,19 @@ static struct spank_option options[N_OPTIONS] = {
 			 .has_arg = 1,
 			 .val = OPTION_FREQ,
 			 .cb = take_option},
+	[OPTION_FINDINGS] = {.name = "jobprof-findings",
+			     .usage = "jobprof says on standard error while the job runs what "
+				      "holds it back",
+			     .val = OPTION_FINDINGS,
+			     .cb = take_option},
 };
 
 /* A process has one step, or is one srun. */
 static struct {
 	struct spank_link link;
 	struct spank_args args;
+	struct spank_findings findings;
+	unsigned tasks; /* that run on this node */
 	bool begun;
 	bool gtid_is_global;
 } me = {.link.client.fd = -1};
@@ -96,6 +104,10 @@ static int take_option(int option, const char *value, int remote)
 	char *to[N_OPTIONS] = {me.link.step.families, me.link.step.freq};
 	char reason[FAMILY_WORDS_SIZE + 128];
 
+	if (option == OPTION_FINDINGS) {
+		me.link.step.flags |= JPC_STEP_FINDINGS;
+		return 0;
+	}
 	if (!value)
 		value = "";
 	kinds[option].check(value, reason, sizeof(reason));
@@ -274,6 +286,21 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 	return 0;
 }
 
+static void tell_user(const char *line)
+{
+	slurm_spank_log("%s", line);
+}
+
+/* When the last task of this node was forked: a thread should not be there before. */
+static void begin_findings(spank_t sp)
+{
+	uint32_t tasks = item_count(sp, S_JOB_LOCAL_TASK_COUNT);
+
+	me.tasks++;
+	if (me.tasks == (tasks == JPC_UNKNOWN ? 1 : tasks))
+		spank_findings__begin(&me.findings, &me.link, tell_user);
+}
+
 /* Slurm calls this in the parent, while the task waits before its exec; in the extern step, without
  * a task. */
 int slurm_spank_task_post_fork(spank_t sp, int argc, char **argv)
@@ -285,6 +312,7 @@ int slurm_spank_task_post_fork(spank_t sp, int argc, char **argv)
 	if (me.gtid_is_global)
 		t.gtid = item_u32(sp, S_TASK_GLOBAL_ID);
 	spank_link__task(&me.link, JPC_TASK, &t);
+	begin_findings(sp);
 	return 0;
 }
 
@@ -304,11 +332,14 @@ int slurm_spank_task_exit(spank_t sp, int argc, char **argv)
 	if (spank_get_item(sp, S_TASK_EXIT_STATUS, &t.status) != ESPANK_SUCCESS)
 		t.status = 0;
 	spank_link__task(&me.link, JPC_TASK_END, &t);
+	if (me.tasks && !--me.tasks)
+		spank_findings__end(&me.findings);
 	return 0;
 }
 
 int slurm_spank_exit(spank_t sp, int argc, char **argv)
 {
+	spank_findings__end(&me.findings);
 	if (me.begun)
 		spank_link__end(&me.link);
 	me.begun = false;

@@ -80,8 +80,10 @@ static int send_step(struct spank_link *l, bool wait)
 
 	client__head(&l->client, &l->step, JPC_STEP, sizeof(l->step));
 	err = wait ? call_jobprofd(l, &l->step, &reply) : client__send(&l->client, &l->step);
-	if (wait && !err)
+	if (wait && !err) {
 		log_refusal(l, &reply);
+		l->findings = !reply.error && reply.flags & JPC_REPLY_FINDINGS;
+	}
 	if (!err || err == -ETIMEDOUT)
 		send_conf(l);
 	return err;

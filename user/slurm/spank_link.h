@@ -18,6 +18,7 @@ struct spank_link {
 	unsigned left_us;     /* how long answers may still be waited for */
 	unsigned timeout_ms;
 	bool answered; /* jobprofd has answered in time */
+	bool findings; /* jobprofd will have findings of the step */
 	bool logged;   /* log was called: once in a step's life */
 	/* Logs one line, which has no newline; serious: the user has asked for a profile. */
 	void (*log)(const char *line, bool serious);

@@ -34,6 +34,10 @@ const char *const config_ipmi_keys[CONFIG_IPMI] = {IPMI_FREQUENCY, IPMI_SENSORS,
 /* Words of a key, each of which stands for its place in the list. */
 static const char *const bools[] = {"no", "yes", NULL};
 static const char *const coordinators_see[] = {"jobs", "sums", NULL};
+static const char *const live_findings[] = {[LIVE_FINDINGS_NO] = "no",
+					    [LIVE_FINDINGS_ASKED] = "asked",
+					    [LIVE_FINDINGS_ALL] = "all",
+					    NULL};
 static const char *const sample_events[] = {"cpu-clock", "cycles", NULL};
 static const char *const extern_steps[] = {"used", "all", NULL};
 static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
@@ -174,6 +178,8 @@ static const struct config_key keys[] = {
 	 "What the points of the family fold are samples of: cpu-clock or, where CPUs count them, cycles."},
 	{"AutoReport", YES_NO(auto_report, bools), "no", NULL, 0,
 	 "yes: AutoMerge stores what jobprof report finds in the job's file, too."},
+	{"LiveFindings", WORD(live_findings, live_findings), "asked", NULL, 0,
+	 "Which steps are told while they run what holds them back: no; asked, those of users who ask; all."},
 	{"IndexDatabase", TEXT(index), NULL, "/var/lib/jobprof-index/index.db", 0,
 	 "The index of all jobs, see jobprof-index(1): the path of SQLite's file, or postgresql://..."},
 	{"ViewGroups", TEXT(view_groups), NULL, "none", 0,

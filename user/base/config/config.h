@@ -25,6 +25,9 @@ enum config_perf { PERF_MODE_AUTO, PERF_MODE_EXACT, PERF_MODE_SAMPLED, PERF_MODE
  * for itself. */
 enum config_node_tables { NODE_TABLES_EXCLUSIVE, NODE_TABLES_ALWAYS, NODE_TABLES_NEVER };
 
+/* Which steps are told what holds them back while they run. */
+enum config_live_findings { LIVE_FINDINGS_NO, LIVE_FINDINGS_ASKED, LIVE_FINDINGS_ALL };
+
 /* Limits of the journals in StateDir, MB; 0: none. */
 struct journal_limits {
 	double user;	 /* JournalUserMax: of one user's steps */
@@ -69,21 +72,22 @@ struct config {
 	char *socket;		    /* Socket; absolute */
 	char *admin_group;	    /* AdminGroup */
 	char *profile_group;	    /* ProfileGroup */
-	enum config_node_tables node_tables; /* NodeTables */
-	bool extern_all;		     /* ExternSteps=all */
-	bool auto_merge;		     /* AutoMerge */
-	bool auto_report;		     /* AutoReport */
-	bool culprit_matrix;		     /* CulpritMatrix */
-	enum config_unwind unwind;	     /* StackUnwind */
-	bool by_cycles;			     /* SampleEvent=cycles */
-	char *index;			     /* IndexDatabase */
-	char *proxy_user;		     /* ProxyUser */
-	char *user_header;		     /* UserHeader */
-	char *frame_ancestors;		     /* FrameAncestors, as written */
-	char *view_groups, *staff_groups;    /* ViewGroups, StaffGroups: lists, as written */
-	bool coordinator_sums;		     /* CoordinatorSees=sums */
-	struct prices prices;		     /* PriceCoreHour, ...; 0: not known */
-	char *sensors;			     /* Sensors: which sources are read */
+	enum config_node_tables node_tables;	 /* NodeTables */
+	bool extern_all;			 /* ExternSteps=all */
+	bool auto_merge;			 /* AutoMerge */
+	bool auto_report;			 /* AutoReport */
+	enum config_live_findings live_findings; /* LiveFindings */
+	bool culprit_matrix;			 /* CulpritMatrix */
+	enum config_unwind unwind;		 /* StackUnwind */
+	bool by_cycles;				 /* SampleEvent=cycles */
+	char *index;				 /* IndexDatabase */
+	char *proxy_user;			 /* ProxyUser */
+	char *user_header;			 /* UserHeader */
+	char *frame_ancestors;			 /* FrameAncestors, as written */
+	char *view_groups, *staff_groups;	 /* ViewGroups, StaffGroups: lists, as written */
+	bool coordinator_sums;			 /* CoordinatorSees=sums */
+	struct prices prices;			 /* PriceCoreHour, ...; 0: not known */
+	char *sensors;				 /* Sensors: which sources are read */
 	char *sys_root; /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
 	char *proc_root;
 	char *dev_root;

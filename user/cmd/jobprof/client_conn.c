@@ -3,6 +3,7 @@
 #include "cmd/jobprof/client_conn.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -35,16 +36,24 @@ static const char *explained(int err)
 	}
 }
 
-int client_conn__failed(int err, const char *text)
+void client_conn__explain(char *to, size_t size, int err, const char *text)
 {
 	const char *reason = explained(err);
 
 	if (text && *text)
-		log_error("%s", text);
+		snprintf(to, size, "%s", text);
 	else if (reason)
-		log_error("%s (%s)", reason, client__path(NULL));
+		snprintf(to, size, "%s (%s)", reason, client__path(NULL));
 	else
-		log_error("%s: %s", client__path(NULL), strerror(-err));
+		snprintf(to, size, "%s: %s", client__path(NULL), strerror(-err));
+}
+
+int client_conn__failed(int err, const char *text)
+{
+	char reason[512];
+
+	client_conn__explain(reason, sizeof(reason), err, text);
+	log_error("%s", reason);
 	return 1;
 }
 

@@ -18,6 +18,8 @@
 /* Logs why a message had no effect, and what to do; err is a negative errno, text is the reply's
  * text or "". Returns the exit status. */
 int client_conn__failed(int err, const char *text);
+/* The same as a text. */
+void client_conn__explain(char *to, size_t size, int err, const char *text);
 /* 0, or the exit status. */
 int client_conn__open(struct client *c);
 /* Sends a message whose head is filled in, and waits for the reply. 0, or the exit status. */

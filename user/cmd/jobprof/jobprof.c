@@ -62,9 +62,11 @@ static const struct verb verbs[] = {
 	{"serve", verb_serve, &cmd_serve, "all jobs as pages for a browser"},
 	{"show", verb_show, &cmd_show, "one page about a node-step or job file"},
 	{"site", verb_site, &cmd_site, "the pages of serve as files, for a web server alone"},
+	{"top", verb_top, &cmd_top, "what jobs on this node do now, as top shows processes"},
 	{"track", verb_track, &cmd_track, "kinds of bursts over windows of time or over runs"},
 	{"usage", verb_usage, &cmd_usage, "what users, projects and programs held and lost"},
-	{"findings", verb_findings, &cmd_findings, "which findings cost most, and who was written to"},
+	{"findings", verb_findings, &cmd_findings,
+	 "which findings cost most, and who was written to"},
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))

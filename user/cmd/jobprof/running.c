@@ -22,6 +22,7 @@
 
 struct options {
 	struct site_args site;
+	bool lines;
 };
 
 /* SQL expressions on a row j of the table running. ELAPSED and LEFT have the time as argument. */
@@ -85,6 +86,8 @@ static const struct opt opts[] = {
 	 OPT_CALL_AT(site_args__take_range, struct options, site)},
 	OPTS_DATABASE(struct options),
 	OPTS_FORM(struct options),
+	/* for jobprofd (daemon/files/live_findings.c): of FILE, a line for each finding */
+	{0, "lines", NULL, NULL, OPT_FLAG(struct options, lines)},
 	{0},
 };
 
@@ -351,6 +354,37 @@ static int print(struct index *ix, const struct options *o, const struct viewer 
 	return status;
 }
 
+/* The rule, a tab and the text of each finding. */
+static int print_lines(struct index *ix)
+{
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	query__add(&q, "SELECT j.finding_list FROM running j");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	while (!err && db_rows__next(&r)) {
+		const char *text = r.v[0].type == DB_TEXT ? r.v[0].text : NULL;
+		json_t *list = text ? json_loads(text, 0, NULL) : NULL, *one;
+		size_t i;
+
+		json_array_foreach(list, i, one)
+		{
+			const char *rule = json_string_value(json_object_get(one, "rule"));
+			const char *said = json_string_value(json_object_get(one, "text"));
+
+			if (rule && said)
+				printf("%s\t%s\n", rule, said);
+		}
+		json_decref(list);
+	}
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err || fflush(stdout) ? 1 : 0;
+}
+
 static int print_files(const struct options *o, char **paths, int n)
 {
 	const struct viewer v = {.sees_all = true};
@@ -359,7 +393,7 @@ static int print_files(const struct options *o, char **paths, int n)
 	int status = running_files__open(&ix, &dir, paths, n);
 
 	if (!status)
-		status = print(&ix, o, &v);
+		status = o->lines ? print_lines(&ix) : print(&ix, o, &v);
 	running_files__close(&ix, dir);
 	return status;
 }

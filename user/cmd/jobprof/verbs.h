@@ -37,6 +37,7 @@ int verb_jobs(int argc, char **argv);
 int verb_node(int argc, char **argv);
 int verb_nodes(int argc, char **argv);
 int verb_running(int argc, char **argv);
+int verb_top(int argc, char **argv);
 int verb_usage(int argc, char **argv);
 int verb_site(int argc, char **argv);
 int verb_serve(int argc, char **argv);
@@ -51,5 +52,6 @@ extern const struct command cmd_run, cmd_show, cmd_items, cmd_list, cmd_merge, c
 	cmd_reduce, cmd_flame, cmd_find, cmd_fold, cmd_cluster, cmd_track, cmd_advice, cmd_apps,
 	cmd_contacted, cmd_digest, cmd_findings, cmd_index, cmd_issues, cmd_jobs, cmd_node,
 	cmd_nodes, cmd_running, cmd_usage, cmd_seff, cmd_serve, cmd_site, cmd_js1, cmd_mail;
+extern const struct command cmd_top;
 
 #endif

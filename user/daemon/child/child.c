@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@
 /* A step's file needs some 300 MB at the most, and the pages that were written. */
 #define MEMORY_PART 4 /* of the machine's */
 #define PIDS_MAX    "1024"
+#define NICE_LEAST  19
 
 struct child_group {
 	char own[600]; /* jobprofd's, as it was given */
@@ -398,6 +401,31 @@ int child__act_as_root(void)
 	int err = ids__set_effective(0, 0);
 
 	return err ? err : ids__drop_groups();
+}
+
+void child__yield(void)
+{
+	static const char most[] = "1000";
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, most, sizeof(most) - 1) < 0)
+		log_debug("a child is as safe from the OOM killer as jobprofd is: %s",
+			  strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	setpriority(PRIO_PROCESS, 0, NICE_LEAST);
+}
+
+int child__drop_capabilities(void)
+{
+	struct rlimit none = {0, 0};
+	cap_t caps = cap_init();
+	int err = !caps || cap_set_proc(caps) ? -errno : 0;
+
+	cap_free(caps);
+	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none)))
+		err = -errno;
+	return err;
 }
 
 int child__end_with(pid_t parent, int sig)

@@ -26,6 +26,11 @@ int child__become(const struct child_user *u);
  * user's behalf. 0 or -errno; after an error of the second function the process must end. */
 int child__act_as(const struct child_user *u);
 int child__act_as_root(void);
+/* The node has jobs, which have precedence for CPUs and memory: gives up what it can of both. */
+void child__yield(void);
+/* What works for root's own jobs needs no capability either: gives up all, and core dumps. 0 or
+ * -errno. */
+int child__drop_capabilities(void);
 /* Makes the kernel send this process a signal when its parent ends. A change of ids cancels this,
  * so this is called after such a change. -ESRCH: the parent has ended already. */
 int child__end_with(pid_t parent, int sig);

@@ -23,6 +23,7 @@
 #include "daemon/daemon.h"
 #include "daemon/files/automerge.h"
 #include "daemon/files/files.h"
+#include "daemon/files/live_findings.h"
 #include "daemon/follow/daemon_state.h"
 #include "daemon/follow/follow.h"
 #include "daemon/follow/kernel_watch.h"
@@ -141,6 +142,8 @@ static void reap_child(struct daemon *d, pid_t pid, int status, uint64_t now)
 		return;
 	if (daemon_writer_reaped(d, pid, status, now) || lookups__reaped(d->env.lookups, pid) ||
 	    unwinding__reaped(d->env.unwinding, pid, now))
+		return;
+	if (live_findings__reaped(d, pid, status))
 		return;
 	if (d->automerge && automerge__reaped(d->automerge, pid, status))
 		return;
@@ -301,6 +304,9 @@ static int run_turn(struct daemon *d, int timeout_ms)
 	kern__vary_points(d->env.k, now);
 	sampling__watch_node(&d->env, now);
 	daemon_advance(d, clock__boot_ns());
+	if (d->env.new_findings)
+		control__send_findings(d->control, now);
+	d->env.new_findings = false;
 	kernel_watch__rescan_due(&d->watch, now);
 	kernel_watch__detach_idle(&d->watch, now);
 	return 0;

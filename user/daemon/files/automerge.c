@@ -115,7 +115,6 @@ static void merge_record_remove(const char *dir, uint32_t job_id)
  * take. */
 #define WAIT_S	    900
 #define DEADLINE_NS ((WAIT_S + 4 * 3600) * NSEC_PER_SEC)
-#define NICE	    19
 
 struct merge {
 	struct merge *next;
@@ -331,33 +330,6 @@ static bool has_ended(const struct merge *m, const struct step *steps,
 	return access(m->job.cgroup, F_OK) && errno == ENOENT;
 }
 
-/* The node may have other jobs by now: they have precedence for CPUs and memory. */
-static void lower_priority(void)
-{
-	static const char most[] = "1000";
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, most, sizeof(most) - 1) < 0)
-		log_debug("a merge is as safe from the OOM killer as jobprofd is: %s",
-			  strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	setpriority(PRIO_PROCESS, 0, NICE);
-}
-
-/* A merge of root's own job needs no capability either: it only reads and writes files. */
-static int drop_capabilities(void)
-{
-	struct rlimit none = {0, 0};
-	cap_t caps = cap_init();
-	int err = !caps || cap_set_proc(caps) ? -errno : 0;
-
-	cap_free(caps);
-	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none)))
-		err = -errno;
-	return err;
-}
-
 /* Runs in the child. Never returns. */
 static void run_merge(const struct automerge *a, const struct merge *m, pid_t parent)
 {
@@ -367,10 +339,10 @@ static void run_merge(const struct automerge *a, const struct merge *m, pid_t pa
 
 	child__begin();
 	child__silence();
-	lower_priority();
+	child__yield();
 	err = child__become(&u);
 	if (!err)
-		err = drop_capabilities();
+		err = child__drop_capabilities();
 	if (!err)
 		err = child__end_with(parent, SIGTERM);
 	if (!err && chdir("/"))

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/files/live_findings.h"
 #include "daemon/follow/daemon_state.h"
 
 /* ---- how much of the disk journals take, which journals are removed, and which steps write fewer
@@ -264,6 +265,7 @@ void daemon_publish_live(struct daemon *d, struct step *s, uint64_t now)
 {
 	uint64_t every = (uint64_t)(d->opts.cfg->publish_interval * NSEC_PER_SEC);
 
+	live_findings__watch(s, now);
 	if (!every || s->pub.pid || !s->intervals ||
 	    !room_for_writer(d->steps, d->pending_files, s->pub.uid, now) ||
 	    name_in_use(d->steps, d->pending_files, &s->pub))
@@ -314,6 +316,8 @@ bool daemon_writer_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 			remove_written_journal(&s->pub, d->last_file, sizeof(d->last_file));
 			s->state = STEP_DONE;
 		}
+		if (!s->pub.final && !s->pub.failures)
+			live_findings__judge(d, s, now);
 		return true;
 	}
 	for (o = d->pending_files; o; o = o->next) {

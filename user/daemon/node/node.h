@@ -90,6 +90,7 @@ struct sensor_row {
 	unsigned ncols;
 	const struct column *cols[MAX_COLUMNS];
 	const union cell *cells;
+	double seconds; /* how long a time the energy is of; NaN: it is a row of no energy */
 };
 /* Finds the last row of table *i, from 0, or of the next table that has one; false: there is no
  * more. */

@@ -98,7 +98,7 @@ struct step_sensors {
 	const char *held_by;	       /* how `held` is known, as a text for people */
 	uint64_t held_ns;	       /* when it was looked up last */
 	double energy[ENERGY_COLUMNS]; /* since the last row, J; NODE_POWER: J too */
-	double seconds;
+	double seconds, last_energy_s; /* of the energy, and of that in its last row */
 	bool any; /* a tick has come since the last row */
 };
 

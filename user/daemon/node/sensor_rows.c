@@ -269,6 +269,8 @@ static void put_row(struct step *s, unsigned table, bool whole, uint64_t time_ns
 		ss->last[table] = malloc(t->ncols * sizeof(*cells));
 	if (ss->last[table])
 		memcpy(ss->last[table], cells, t->ncols * sizeof(*cells));
+	if (t->kind == KIND_ENERGY)
+		ss->last_energy_s = ss->any ? ss->seconds : NAN;
 }
 
 /* The next rows of the table count from here. */
@@ -411,6 +413,7 @@ bool sensor_rows__last(const struct step_sensors *ss, unsigned *i, struct sensor
 		for (unsigned k = 0; k < t->ncols; k++)
 			row->cols[k] = t->cols[k].col;
 		row->cells = ss->last[*i];
+		row->seconds = t->kind == KIND_ENERGY ? ss->last_energy_s : NAN;
 		(*i)++;
 		return true;
 	}

@@ -174,6 +174,7 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 		t->last = malloc(set->ncols * sizeof(*t->last));
 	if (t->last)
 		memcpy(t->last, cells, set->ncols * sizeof(*t->last));
+	t->last_s = (double)(now->boot_ns - t->prev.boot_ns) / NSEC_PER_SEC;
 	t->now = *now;
 	t->in_frame = true;
 }

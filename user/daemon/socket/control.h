@@ -23,6 +23,8 @@ void control__turn(struct control *c, uint64_t now_ns);
 void control__read_rings(struct control *c, uint64_t now_ns);
 /* Reads the regions of the processes of a step that ends: regions that are still open are lost. */
 void control__read_last(struct control *c, const struct step *s, uint64_t now_ns);
+/* Sends new findings of running steps to those that want them. NULL is fine. */
+void control__send_findings(struct control *c, uint64_t now_ns);
 /* leave: the socket's file stays, for the jobprofd that takes over. NULL is fine. */
 void control__free(struct control *c, bool leave);
 

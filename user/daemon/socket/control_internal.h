@@ -80,6 +80,10 @@ void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool la
 /* The request that rows of this peer belong to; NULL with the reason in k->reply.text. */
 struct request *control_rows__request(struct call *k, int *err);
 
+/* The peer is slurmstepd, and gets the findings of its step from now on. 0, or -errno of the reply.
+ */
+int control_findings__message(struct call *k);
+
 /* Sends a table of the step with one row of these cells, as the tables-th of the answer. 0 or
  * -errno. */
 int control_live__send(struct control *c, struct peer *p, const struct step *s,

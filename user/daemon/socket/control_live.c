@@ -77,6 +77,20 @@ static int send_table(struct live *l, struct jpc_table *t, const void *cells)
 	return err ? err : 1;
 }
 
+static bool is_brief(const struct live *l)
+{
+	return l->p->live.question.head.flags & JPC_F_BRIEF;
+}
+
+/* The table has one column more where the answer is brief. */
+static void add_interval(struct live *l, struct jpc_table *t, union cell *cells, double seconds)
+{
+	if (!is_brief(l))
+		return;
+	cells[t->ncols].f = seconds;
+	add_column(t, "Interval", "s", COL_F64, COL_GAUGE);
+}
+
 static int send_cells(struct live *l, const struct table *t, const union cell *row)
 {
 	const struct column_set *set = &l->s->sets[t->kind];
@@ -85,7 +99,7 @@ static int send_cells(struct live *l, const struct table *t, const union cell *r
 	char name[16] = "";
 	unsigned i;
 
-	if (set->ncols > JPC_COLUMNS)
+	if (set->ncols >= JPC_COLUMNS)
 		return 0;
 	if (t->kind == KIND_COMMANDS)
 		str__copy(name, sizeof(name), t->name);
@@ -101,12 +115,19 @@ static int send_cells(struct live *l, const struct table *t, const union cell *r
 			cells[i].f = NAN;
 		add_column(m, c->name, c->unit, unknown ? COL_F64 : c->type, c->kind);
 	}
+	add_interval(l, m, cells, t->last_s);
+	if (is_brief(l) && m->ncols < JPC_COLUMNS) {
+		cells[m->ncols].f = (double)t->prev.totals.v[T_CPU] / NSEC_PER_SEC;
+		add_column(m, "CPUTotal", "s", COL_F64, COL_CUMULATIVE);
+	}
 	return send_table(l, m, cells);
 }
 
 static int send_counted(struct live *l, const struct table *t)
 {
-	return t->last ? send_cells(l, t, t->last) : 0;
+	const bool brief = t->kind == KIND_STEP || t->kind == KIND_TASKS || t->kind == KIND_RANKS;
+
+	return t->last && (brief || !is_brief(l)) ? send_cells(l, t, t->last) : 0;
 }
 
 int control_live__send(struct control *c, struct peer *p, const struct step *s,
@@ -122,7 +143,7 @@ static int send_external(struct live *l, const struct external_table *t)
 {
 	struct jpc_table *m;
 
-	if (!t->last || t->ncols + 3 > JPC_COLUMNS)
+	if (!t->last || t->ncols + 3 > JPC_COLUMNS || is_brief(l))
 		return 0;
 	m = describe_table(l, t->series, t->name);
 	add_column(m, "ElapsedTime", "s", COL_U64, COL_TIME);
@@ -135,15 +156,52 @@ static int send_external(struct live *l, const struct external_table *t)
 
 static int send_sensors(struct live *l, const struct sensor_row *row)
 {
+	union cell cells[JPC_COLUMNS];
 	struct jpc_table *m;
 
-	if (row->ncols > JPC_COLUMNS)
+	if (row->ncols >= JPC_COLUMNS || (is_brief(l) && strcmp(row->series, "Energy") != 0))
 		return 0;
+	memcpy(cells, row->cells, row->ncols * sizeof(*cells));
 	m = describe_table(l, row->series, row->name);
 	for (unsigned i = 0; i < row->ncols; i++)
 		add_column(m, row->cols[i]->name, row->cols[i]->unit, row->cols[i]->type,
 			   row->cols[i]->kind);
-	return send_table(l, m, row->cells);
+	add_interval(l, m, cells, row->seconds);
+	return send_table(l, m, cells);
+}
+
+/* What is known of the step and its job. Texts may be of the job's environment. */
+static int send_about(struct live *l)
+{
+	const struct step *s = l->s;
+	struct jpc_step *m = (void *)l->c->buf;
+
+	if (s->req && s->req->known)
+		*m = s->req->info;
+	else
+		*m = (struct jpc_step){.node_tasks = JPC_UNKNOWN,
+				       .ntasks = JPC_UNKNOWN,
+				       .time_limit = JPC_UNKNOWN};
+	m->job_id = s->ids.has_job ? s->ids.job_id : JPC_UNKNOWN;
+	m->uid = s->uid_known ? s->uid : JPC_UNKNOWN;
+	memset(m->step_name, 0, sizeof(m->step_name));
+	str__copy(m->step_name, sizeof(m->step_name), s->ids.step_name);
+	memset(m->user, 0, sizeof(m->user));
+	str__copy(m->user, sizeof(m->user), s->pub.user);
+	fill_head(m, JPC_STEP, sizeof(*m));
+	return peer__send(l->p, m, l->now);
+}
+
+static int next_about(struct live *l, unsigned *i)
+{
+	int err;
+
+	if (!is_brief(l) || *i)
+		return 0;
+	(*i)++;
+	quota__charge(l->p->quota, 1);
+	err = send_about(l);
+	return err ? err : 1;
 }
 
 /* Sends the next table of each part of a step: 1 when it was sent, 0 when there is none. */
@@ -175,7 +233,7 @@ static int next_external(struct live *l, unsigned *i)
 	return sent;
 }
 
-static int (*const parts[])(struct live *l, unsigned *i) = {next_counted, next_sensors,
+static int (*const parts[])(struct live *l, unsigned *i) = {next_about, next_counted, next_sensors,
 							    next_external};
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -188,7 +246,7 @@ static bool is_asked_for(const struct live *l, const struct step *s)
 		return false;
 	if (m->job_id == JPC_UNKNOWN)
 		return l->p->in_step && request_match__has_key(s, &l->p->key);
-	return s->ids.has_job && s->ids.job_id == m->job_id &&
+	return s->ids.has_job && (s->ids.job_id == m->job_id || m->job_id == JPC_ALL) &&
 	       (!m->step_name[0] || !strcmp(m->step_name, s->ids.step_name));
 }
 
@@ -324,7 +382,7 @@ int control_live__begin(struct control *c, struct peer *p, const struct jpc_live
 
 	p->live = (struct live_at){.seq = question->head.seq, .question = *question};
 	p->live.on = go_to(&l, c->d->steps);
-	return p->live.on ? 0 : -ESRCH;
+	return p->live.on || question->job_id == JPC_ALL ? 0 : -ESRCH;
 }
 
 void control_live__continue(struct control *c, struct peer *p, uint64_t now)

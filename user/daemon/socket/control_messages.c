@@ -454,6 +454,18 @@ static uint32_t measured_series(const struct node *node, unsigned families)
 	return mask;
 }
 
+/* On the first node alone: a problem of all nodes is told once. */
+static void want_findings(struct call *k, struct request *r, bool profiled)
+{
+	enum config_live_findings of = k->c->d->opts.cfg->live_findings;
+
+	r->findings.wanted = profiled && r->info.node_index == 0 && r->spank &&
+			     (of == LIVE_FINDINGS_ALL ||
+			      (of == LIVE_FINDINGS_ASKED && r->info.flags & JPC_STEP_FINDINGS));
+	if (r->findings.wanted)
+		k->reply.flags |= JPC_REPLY_FINDINGS;
+}
+
 static int on_step(struct call *k, const struct jpc_head *h)
 {
 	const struct jpc_step *m = (const void *)h;
@@ -477,6 +489,7 @@ static int on_step(struct call *k, const struct jpc_head *h)
 		return reply__refuse(&k->reply, -ENOTDIR,
 				     "ProfileHDF5Dir is not set in jobprofd's configuration");
 	k->reply.number = wanted;
+	want_findings(k, r, wanted);
 	k->reply.measures = measured_series(d->env.node, families);
 	r->external.measures = k->reply.measures;
 	err = wanted && families ? attach_programs(k) : 0;
@@ -586,6 +599,12 @@ static int on_totals(struct call *k, const struct jpc_head *h)
 	return control_totals_send(k, (const void *)h);
 }
 
+static int on_findings(struct call *k, const struct jpc_head *h)
+{
+	(void)h;
+	return control_findings__message(k);
+}
+
 static int on_status(struct call *k, const struct jpc_head *h)
 {
 	(void)h;
@@ -612,6 +631,7 @@ static const struct {
 	[JPC_BURSTS] = {sizeof(struct jpc_bursts), ANSWER, on_bursts},
 	[JPC_RING] = {sizeof(struct jpc_ring_message), ANSWER, control_ring__message},
 	[JPC_STATUS] = {sizeof(struct jpc_status), ANSWER, on_status},
+	[JPC_FINDINGS] = {sizeof(struct jpc_findings), ROOT_ONLY | ANSWER, on_findings},
 };
 
 static int handle_message(struct call *k, const struct jpc_head *h)

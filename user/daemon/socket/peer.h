@@ -48,6 +48,8 @@ struct peer {
 					declared */
 	struct quota *quota;	     /* its user's; NULL: root */
 	struct live_at live;
+	bool wants_findings;
+	unsigned findings;	  /* of its request: so many are sent */
 	struct region_ring *ring; /* the ring of its process's regions; NULL: none */
 	pid_t ring_pid;
 	char *out; /* messages with their lengths in the heads */

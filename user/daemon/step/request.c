@@ -3,10 +3,12 @@
 #include "daemon/step/request.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/room.h"
@@ -31,6 +33,10 @@ void request__free(struct request *r)
 {
 	if (!r)
 		return;
+	if (r->findings.pid) {
+		kill(r->findings.pid, SIGKILL); /* the loop reaps it */
+		close(r->findings.out);
+	}
 	external_series__free(&r->external);
 	free(r->tasks);
 	free(r);
@@ -110,6 +116,7 @@ static void merge_info(struct request *r, const struct jpc_step *m)
 	KEEP_NUMBER(het_job_id);
 	KEEP_NUMBER(het_offset);
 	KEEP_NUMBER(time_limit);
+	r->info.flags |= m->flags;
 	if (m->memory_mb)
 		r->info.memory_mb = m->memory_mb;
 	KEEP_TEXT(step_name);

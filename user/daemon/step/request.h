@@ -37,6 +37,16 @@ struct slurm_task {
 	bool ended;
 };
 
+/* What was found of the step while it runs (files/live_findings.h), each once. */
+struct live_findings {
+	bool wanted; /* by its user or the configuration */
+	struct jpc_finding v[JPC_FINDINGS_MAX];
+	unsigned n;
+	pid_t pid; /* of the child that judges; 0: none does */
+	int out;   /* its output */
+	uint64_t deadline_ns;
+};
+
 struct request {
 	struct request *next;
 	uint64_t serial; /* number among all requests, by which a peer finds its request, or that it
@@ -57,6 +67,7 @@ struct request {
 	struct slurmd slurmd; /* where Slurm can be asked, as slurmstepd has sent it */
 	char reason[64];      /* why the step ended; "": not known */
 	struct external_series external;
+	struct live_findings findings;
 };
 
 struct request *request__new(const struct step_key *p);

@@ -94,6 +94,7 @@ struct table {
 	struct between between;
 	uint64_t peak;			/* highest RSS in bytes of the rows so far */
 	union cell *last;		/* its last row, NULL: none yet */
+	double last_s;			/* how long a time the last row counts */
 	struct reading prev;		/* the reading from which the next row counts */
 	struct reading now;		/* the same, once the frame is written (frame.h) */
 	bool in_frame;			/* the frame has a row of this table */
@@ -145,6 +146,7 @@ struct step_env {
 	bool extern_all;		     /* ExternSteps=all */
 	enum config_node_tables node_tables; /* NodeTables */
 	bool external_rows;		     /* rows of external series have come in this turn */
+	bool new_findings;		     /* findings of running steps are to be sent */
 	bool leaving;  /* the daemon ends: what is not known now will not become known */
 	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
 	const char *file, *command, *cwd, *user; /* of jobprof run: see daemon_opts */
