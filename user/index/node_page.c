@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hostlist.h"
 #include "base/known.h"
 #include "base/room.h"
 #include "index/node_row.h"
@@ -189,6 +190,82 @@ static int ask_jobs(struct index *ix, const struct node_page *p, const char *col
 	return err;
 }
 
+/* Jobs that run, of whose queue the index knows. Their numbers are below 0 here. */
+#define RUNNING_COLUMNS                                                                            \
+	"-j.id, COALESCE(j.cores, j.cpus * 1.0) / NULLIF(j.nodes, 0), j.start, "                   \
+	"CAST(NULL AS {real}), j.job_id, j.array_id, j.array_task, CAST(NULL AS {real}), "         \
+	"j.findings, j.severity, j.\"user\", j.account, j.name, j.program, j.partition, j.state, " \
+	"j.rule, j.text, j.node_list"
+#define NODE_LIST 18
+
+static int ask_running(struct index *ix, const struct node_page *p, const char *columns,
+		       const struct job_filter *f, const struct viewer *v,
+		       int (*take)(struct node_page *p, const struct db_value *v),
+		       struct node_page *to)
+{
+	struct job_filter of;
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	job_filter__init(&of);
+	query__add(&q, "SELECT ");
+	query__add(&q, columns);
+	query__add(&q, " FROM running j");
+	if (!err)
+		err = query__where(&q, &of, v);
+	query__add(&q, " AND j.state <> 'PENDING' AND j.cluster = ? AND j.start < ? ORDER BY j.id");
+	query__arg(&q, db_value__text(p->about.cluster));
+	query__arg(&q, db_value__int((int64_t)ceil(f->until)));
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	while (!err && db_rows__next(&r))
+		err = take(to, r.v);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+/* Whether a list as n[1-4] has the node. */
+static bool is_on(const struct node_page *p, const struct db_value *list)
+{
+	struct string_list names = {0};
+	bool is_it = false;
+
+	if (list->type == DB_TEXT && !hostlist__parse(&names, list->text, NULL, 0))
+		for (unsigned i = 0; i < names.n && !is_it; i++)
+			is_it = !strcmp(names.v[i], p->about.node);
+	string_list__free(&names);
+	return is_it;
+}
+
+#define SAME_S 60 /* clocks of the queue and of a profile */
+
+static int add_running(struct node_page *p, const struct db_value *v)
+{
+	int err;
+
+	for (unsigned i = 0; i < p->nlanes; i++) /* it has just ended */
+		if (p->lanes[i].job_id == db_value__number(&v[4]) &&
+		    fabs(p->lanes[i].start - db_value__number(&v[2])) < SAME_S)
+			return 0;
+	if (!is_on(p, &v[NODE_LIST]))
+		return 0;
+	err = add_lane(p, v);
+	if (!err)
+		p->lanes[p->nlanes - 1].has_profile = false;
+	return err;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct node_lane *x = a, *y = b;
+
+	return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
+				    : (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
 static struct node_lane *lane_of(const struct node_page *p, int64_t id)
 {
 	for (unsigned i = 0; i < p->nlanes; i++)
@@ -213,7 +290,8 @@ static bool cut(struct node_page *p, struct node_lane *l)
 
 	for (unsigned i = 0; i < p->nlanes; i++) {
 		const struct node_lane *o = &p->lanes[i];
-		const double from = fmax(l->start, o->start), to = fmin(l->end, o->end);
+		const double from = fmax(l->start, o->start);
+		const double to = fmin(isnan(l->end) ? INFINITY : l->end, o->end);
 
 		if (!o->is_visible || !(from < to))
 			continue;
@@ -221,7 +299,7 @@ static bool cut(struct node_page *p, struct node_lane *l)
 		end = fmax(end, to);
 	}
 	l->start = start;
-	l->end = end;
+	l->end = isinf(end) ? NAN : end; /* both run */
 	return start < end;
 }
 
@@ -235,6 +313,8 @@ static int hide(struct node_page *p, struct index *ix, const struct job_filter *
 	for (unsigned i = 0; i < p->nlanes; i++)
 		p->lanes[i].is_visible = false;
 	err = ask_jobs(ix, p, "j.id", f, v, mark_visible, p);
+	if (!err)
+		err = ask_running(ix, p, "-j.id", f, v, mark_visible, p);
 	for (unsigned i = 0; i < p->nlanes; i++) {
 		struct node_lane *l = &p->lanes[i];
 
@@ -259,6 +339,10 @@ static int read_lanes(struct node_page *p, struct index *ix, const struct job_fi
 	int err = ask_jobs(ix, p, LANE_COLUMNS, f, &all, add_lane, p);
 	bool is_visible = v->sees_all;
 
+	if (!err)
+		err = ask_running(ix, p, RUNNING_COLUMNS, f, &all, add_running, p);
+	if (!err && p->nlanes)
+		qsort(p->lanes, p->nlanes, sizeof(*p->lanes), by_start);
 	if (!err && !v->sees_all)
 		err = hide(p, ix, f, v);
 	for (unsigned i = 0; i < p->nlanes; i++)

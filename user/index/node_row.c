@@ -25,16 +25,16 @@
 enum how { AMOUNT, LEVEL, COVERED };
 
 static const struct {
-	enum how how;
 	double scale;
-	bool is_sum;
-	enum quantity of[3]; /* the first one is repeated where there are fewer */
+	enum how how;
+	enum quantity of[3];
 	unsigned n;
+	bool is_sum;
 } infos[N_NODE_VALUES] = {
 #define COUNT(...)		       (sizeof((enum quantity[]){__VA_ARGS__}) / sizeof(enum quantity))
-#define FIRST(...)		       false, {__VA_ARGS__}, COUNT(__VA_ARGS__)
-#define SUM(...)		       true, {__VA_ARGS__}, COUNT(__VA_ARGS__)
-#define NODE_ROW(name, how, scale, of) [NODE_##name] = {how, scale, of},
+#define FIRST(...)		       {__VA_ARGS__}, COUNT(__VA_ARGS__), false
+#define SUM(...)		       {__VA_ARGS__}, COUNT(__VA_ARGS__), true
+#define NODE_ROW(name, how, scale, of) [NODE_##name] = {scale, how, of},
 #include "schemas/noderow.def"
 };
 

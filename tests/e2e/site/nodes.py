@@ -17,8 +17,10 @@ from sitelib import *
 import h5py
 import layout
 import jobs as made_jobs
+import postgreslib
 
 SLOT = 300
+ASKED = "queue_read"  # of the table meta: when Slurm's queue was read
 NOW = int(time.time())
 BEGIN = NOW // 3600 * 3600 - 12 * 3600 + 137  # in the middle of a slot
 ME = "root" if os.geteuid() == 0 else __import__("getpass").getuser()
@@ -465,5 +467,59 @@ def changes():
     is_equal("changes: no cause of what is the same", [got["cpu_share"]["verdict"], got["cpu_share"]["why"]], ["same", None])
 
 
+def now_running():
+    """Jobs of Slurm's queue are lanes without an end, and counted by partition."""
+    path = os.path.join(tmpdir("running"), "index.db")
+    t0 = BEGIN // SLOT * SLOT
+    write(path, [base(1, partition="cpu", node_rows=[of_node(first=t0, n=12, cpu_ms=1000, others_ms=500, wait_ms=600)])])
+    got = as_json("nodes", "--database", path)["partitions"]
+    is_equal("without a queue nobody knows what runs", [(p["partition"], p["running"], p["waiting"], p["started_24h"]) for p in got], [("cpu", None, None, 1)])
+    queue = [(10, "cpu", "RUNNING", BEGIN + 600, "n[1-2]", 2, 16.0, 3.5), (11, "cpu", "RUNNING", BEGIN + 600, "n3", 1, 4.0, 0.2), (12, "cpu", "PENDING", None, None, 1, 4.0, None),
+             (13, "gpu", "RUNNING", BEGIN, "n1", 1, 2.0, None), (1, "cpu", "COMPLETING", BEGIN + 1, "n1", 1, 8.0, None)]
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        for number, partition, state, start, nodes, n, cores, losing in queue:
+            db.execute("INSERT INTO running (cluster, job_id, \"user\", account, partition, name, state, start, node_list, nodes, cores, losing_cores) VALUES ('c', ?, 'v', 'p', ?, 'r', ?, ?, ?, ?, ?, ?)",
+                       (number, partition, state, start, nodes, n, cores, losing))
+        db.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (ASKED, str(NOW)))
+    got = as_json("node", "-w", "n1", "--database", path, "--since", "24h")
+    is_equal("lanes: running jobs have no end; who has just ended is there once", [(l["job_id"], l["cores"], l["start"], l["end"], l["state"]) for l in got["lanes"]],
+             [(1, 8.0, BEGIN, BEGIN + 3600, None), (13, 2.0, BEGIN, None, "RUNNING"), (10, 8.0, BEGIN + 600, None, "RUNNING")])
+    row = got["ledger"]["rows"][0]
+    early = 2 * 0.5  # 2 slots before job 10
+    share10 = sum(0.5 * 8 / 10 * 1 for k in range(10))
+    by = dict(zip([c["job_id"] for c in got["ledger"]["columns"]], row["by_job_s"]))
+    is_true("ledger: jobs that run are divided by their cores", abs(sum(by.values()) - 6) < 1e-6 and abs(by[10] - share10) < 0.5 and by[13] >= early, by)
+    parts = {p["partition"]: p for p in as_json("nodes", "--database", path)["partitions"]}
+    is_equal("partitions: what runs, waits and loses", {k: [p["running"], p["running_cores"], p["waiting"], p["losing"], p["losing_cores"]] for k, p in parts.items()},
+             {"cpu": [3, 28.0, 1, 1, 3.7], "gpu": [1, 2.0, 0, 0, 0.0]})
+
+
+def both_engines():
+    """The same rows give the same answers."""
+    t = three()
+    lines = os.path.join(tmpdir("both"), "rows.jsonl")
+    rows = [base(k, start=BEGIN + 900 * k, end=BEGIN + 900 * k + 3000, elapsed_s=3000, partition="p%d" % (k % 2), submit=BEGIN, sources=3, state=("COMPLETED", "NODE_FAIL")[k == 3],
+                 node_names=["n1", "n2"][:1 + k % 2], nodes=1 + k % 2,
+                 node_rows=[{**of_node(n, first=BEGIN // SLOT * SLOT + 900 * k, n=10, **{name: 10 * (k + 1) for name in NAMES})} for n in ["n1", "n2"][:1 + k % 2]]) for k in range(1, 8)]
+    with open(lines, "w") as f:
+        f.writelines(json.dumps(r) + "\n" for r in rows)
+    address = postgreslib.Server().new_database("nodes")
+    answers = []
+    for where in (os.path.join(os.path.dirname(lines), "i.db"), address):
+        for again in range(2):  # a second time each row is replaced
+            must("index", "import", "--database", where, lines)
+        until = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(NOW))
+        since = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(NOW - 86400))
+        how = ("--database", where, "--since", since, "--until", until)
+        answers.append([as_json("node", "-w", "n1", *how), as_json("node", "-w", "n2", *how), as_json("nodes", *how)])
+        must("index", "forget", "--database", where, "u1")
+        answers[-1].append(as_json("nodes", *how)["heat"])
+        must("index", "scan", "--database", where, t.dir)
+        must("index", "prune", "--database", where)
+        answers[-1].append(as_json("nodes", *how)["heat"])
+    is_equal("PostgreSQL and SQLite answer alike", [a == b for a, b in zip(*answers)], [True] * 5)
+    is_true("and there is something to answer", len(answers[0][0]["lanes"]) == 7 and any(r["wait_s"] for r in answers[0][0]["ledger"]["rows"]), answers[0][0])
+
+
 if __name__ == "__main__":
-    run_tests((rows_are_the_tables, ledger, lines, lanes, stored_rows, hostile_values, who_is_believed, ages, rights, hours, speeds, changes))
+    run_tests((rows_are_the_tables, ledger, lines, lanes, stored_rows, hostile_values, who_is_believed, ages, rights, hours, speeds, changes, now_running, both_engines))

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/known.h"
 #include "base/room.h"
+#include "index/running.h"
 
 /* ---- sums of groups, now and before */
 
@@ -173,6 +174,17 @@ static int end_partition(struct nodes_partition *p, struct waits *w)
 	return 0;
 }
 
+static struct nodes_partition new_partition(const char *name)
+{
+	return (struct nodes_partition){.name = strdup(name),
+					.queue_s = NAN,
+					.running = NAN,
+					.cores = NAN,
+					.waiting = NAN,
+					.losing = NAN,
+					.losing_cores = NAN};
+}
+
 static int add_wait(struct nodes_partitions *p, struct waits *w, const struct db_value *v)
 {
 	const char *name = v[0].type == DB_TEXT ? v[0].text : "";
@@ -184,7 +196,7 @@ static int add_wait(struct nodes_partitions *p, struct waits *w, const struct db
 		if (room__grow(&p->v, p->n, 1, sizeof(*p->v)))
 			return -ENOMEM;
 		last = &p->v[p->n++];
-		*last = (struct nodes_partition){strdup(name), 0, NAN};
+		*last = new_partition(name);
 		if (!last->name)
 			return -ENOMEM;
 	}
@@ -225,13 +237,74 @@ static int ask_queue(struct nodes_partitions *p, bool by_partition, struct index
 
 #define DAY_S 86400.0
 
+/* A row: partition, running jobs, their cores, waiting ones, those that lose, and how much. */
+static int take_running(struct nodes_partitions *p, const struct db_value *v)
+{
+	const char *name = v[0].type == DB_TEXT ? v[0].text : "";
+	struct nodes_partition *one = NULL;
+
+	for (unsigned i = 0; i < p->n && !one; i++)
+		if (!strcmp(p->v[i].name, name))
+			one = &p->v[i];
+	if (!one) {
+		if (room__grow(&p->v, p->n, 1, sizeof(*p->v)))
+			return -ENOMEM;
+		one = &p->v[p->n++];
+		*one = new_partition(name);
+		if (!one->name)
+			return -ENOMEM;
+	}
+	one->running = db_value__number(&v[1]);
+	one->cores = db_value__number(&v[2]);
+	one->waiting = db_value__number(&v[3]);
+	one->losing = db_value__number(&v[4]);
+	one->losing_cores = db_value__number(&v[5]);
+	return 0;
+}
+
+static int ask_running(struct nodes_partitions *p, struct index *ix, const struct job_filter *f,
+		       const struct viewer *v)
+{
+	struct job_filter of;
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	job_filter__init(&of);
+	of.cluster = f->cluster;
+	query__add(&q, "SELECT j.partition, sum(CASE WHEN j.state <> 'PENDING' THEN 1.0 ELSE 0.0 "
+		       "END), sum(CASE WHEN j.state <> 'PENDING' THEN COALESCE(j.cores, j.cpus * "
+		       "1.0) ELSE 0.0 END), sum(CASE WHEN j.state = 'PENDING' THEN 1.0 ELSE 0.0 "
+		       "END), sum(CASE WHEN j.losing_cores >= 1 THEN 1.0 ELSE 0.0 END), "
+		       "sum(COALESCE(j.losing_cores, 0.0)) FROM running j");
+	if (!err)
+		err = query__where(&q, &of, v);
+	query__add(&q, " GROUP BY j.partition ORDER BY j.partition");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	for (unsigned i = 0; !err && i < p->n; i++) /* of those without a row it is 0 */
+		p->v[i].running = p->v[i].cores = p->v[i].waiting = p->v[i].losing =
+			p->v[i].losing_cores = 0;
+	while (!err && db_rows__next(&r))
+		err = take_running(p, r.v);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
 int nodes_partitions__read(struct nodes_partitions *p, const struct job_filter *f, struct index *ix,
 			   const struct viewer *v)
 {
 	struct job_filter of = *f;
+	double asked = NAN;
+	int err;
 
 	of.since = f->until - DAY_S;
-	return ask_queue(p, true, ix, &of, v);
+	err = ask_queue(p, true, ix, &of, v);
+	if (!err)
+		asked = running__asked(ix, &err);
+	return err || isnan(asked) ? err : ask_running(p, ix, f, v);
 }
 
 void nodes_partitions__free(struct nodes_partitions *p)
@@ -250,9 +323,11 @@ json_t *nodes_partitions__json(const struct nodes_partitions *p)
 		json_t *o = json_object();
 
 		json__set(o, "partition", json__text(p->v[i].name));
-		json__set(o, "running", json_null());
-		json__set(o, "running_cores", json_null());
-		json__set(o, "waiting", json_null());
+		json__set(o, "running", json__whole(p->v[i].running));
+		json__set(o, "waiting", json__whole(p->v[i].waiting));
+		json__set(o, "losing", json__whole(p->v[i].losing));
+		JSON_NUMBERS(o, {"running_cores", p->v[i].cores},
+			     {"losing_cores", p->v[i].losing_cores});
 		json__set(o, "started_24h", json_integer(p->v[i].started));
 		JSON_NUMBERS(o, {"queue_median_s", p->v[i].queue_s});
 		json_array_append_new(a, o);

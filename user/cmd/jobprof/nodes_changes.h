@@ -24,6 +24,8 @@ struct nodes_partition {
 	char *name;
 	unsigned started;
 	double queue_s; /* median; NaN: not known */
+	/* Now, where Slurm's queue is known; losing: jobs that lose a core or more. */
+	double running, cores, waiting, losing, losing_cores;
 };
 struct nodes_partitions {
 	struct nodes_partition *v;
