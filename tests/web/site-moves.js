@@ -53,16 +53,16 @@ async function cursor(page) {
 // The keys choose a cell of the map; it says what the JSON has, and Enter opens the node.
 async function mapped(page) {
 	await page.locator('.nodemap').focus();
-	for (const key of ['2', 'ArrowDown', 'ArrowDown', 'ArrowLeft', 'ArrowUp'])
+	for (const key of ['2', 'ArrowDown', 'ArrowDown', ...Array(11).fill('ArrowLeft'), 'ArrowUp'])
 		await page.keyboard.press(key);
 	const { said, node, level, d } = await page.evaluate(() => {
-		const { nodes: n } = jobprof, order = n.nodes.map((_, i) => i).sort((a, b) => n.nodes[a].kind - n.nodes[b].kind || a - b), i = order[1] ?? order[0], bytes = n.heat.busy.bytes;
+		const { nodes: n } = jobprof, order = n.nodes.map((_, i) => i).sort((a, b) => n.nodes[a].kind - n.nodes[b].kind || a - b), i = order[0], bytes = n.heat.busy.bytes, at = n.steps - 12;
 
-		return { said: document.querySelector('.tip').textContent, node: n.nodes[i].node, level: (typeof bytes === 'string' ? atob(bytes).charCodeAt(i * n.steps + n.steps - 2) : bytes[i * n.steps + n.steps - 2]), d: { levels: n.heat.levels, top: n.heat.busy.top, steps: n.steps, nodes: n.nodes.length } };
+		return { said: document.querySelector('.tip').textContent, node: n.nodes[i].node, level: (typeof bytes === 'string' ? atob(bytes).charCodeAt(i * n.steps + at) : bytes[i * n.steps + at]), d: { levels: n.heat.levels, top: n.heat.busy.top, steps: n.steps, nodes: n.nodes.length } };
 	});
 	const text = said.replace(/\s+/g, ' '), busy = /cpu busy (no job|not known|down|[\d.]+ %)/.exec(text)?.[1];
 
-	if (d.nodes > 1 && !text.startsWith(node))
+	if (!text.startsWith(`${node} `))
 		return `Down, Down, Up choose "${text}", not ${node}`;
 	if (level <= d.levels ? Math.abs(parseFloat(busy) - 100 * level / d.levels * d.top) > 0.51 : /%/.test(busy))
 		return `"${text}" of level ${level}`;

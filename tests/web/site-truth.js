@@ -66,7 +66,7 @@ function lists(o, out = []) {
 const tables = (page) => page.evaluate(() => [...document.querySelectorAll('table')].filter((t) => t.querySelector('thead [data-key]')).map((t) => ({
 	label: t.getAttribute('aria-label') ?? t.parentElement.getAttribute('aria-label') ?? '', first: Number(t.dataset.first ?? 0),
 	heads: [...t.tHead.rows[t.tHead.rows.length - 1].cells].map((h) => [h.dataset.key ?? '', h.querySelector('.u')?.textContent ?? h.dataset.unit ?? '']),
-	rows: [...t.tBodies[0].rows].filter((r) => !r.hidden && !r.matches('.why, .sp, .detail')).map((r) => [...r.cells].map((c) => [c.firstChild?.nodeType === 3 || c.children.length ? c.innerText.replace(/\s+/g, ' ') : c.textContent])),
+	rows: [...t.tBodies[0].rows].filter((r) => !r.hidden && !r.matches('.why, .because, .sp, .detail')).map((r) => [...r.cells].map((c) => [c.firstChild?.nodeType === 3 || c.children.length ? c.innerText.replace(/\s+/g, ' ') : c.textContent])),
 	foot: [...(t.tFoot?.rows[0]?.cells ?? [])].map((c) => c.innerText.trim()) })));
 
 // '' or the first cells that differ from the list that fits best; least: so many cells must have been compared.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Why there is no page: it is another's or not there, which the server does not tell apart; no such page; an address without sense.
-import { el } from './dom.js';
+import { el, name } from './dom.js';
 import { plain } from './format.js';
 import { coordinated, seesThat } from './sees.js';
 import { link, site } from './site.js';
@@ -20,8 +20,13 @@ const PAGES = {
 	500: ['This failed, or took too long', () => [p(asked(), ' could not be answered. A shorter time or a narrower filter is faster; the log of the server says what happened.')]],
 };
 
+// A node has jobs at some times only.
+const idle = [['7d', '7 days'], ['30d', '30 days']];
+const noJob = () => [p('No job that you may see was on ', el('b', {}, name(site.arguments.node, 60)), ' in this time: ', idle.map(([since, t], i) => [i ? ', ' : '', link('node', { ...site.arguments, since, until: null }, t)]), '. '),
+	p('Where nodes of several clusters are called so, ', el('code', {}, '&cluster=NAME'), ' in the address says which one.')];
+
 export function refused({ refused: d }) {
-	const [title, words] = PAGES[d.status] ?? PAGES[500];
+	const [title, words] = d.status === 403 && site.arguments?.node && /\/node$/.test(location.pathname) ? ['No job here', noJob] : PAGES[d.status] ?? PAGES[500];
 
 	document.title = plain(`${title} \u00b7 jobprof`);
 	document.body.append(el('header', {}, el('div', {}, el('h1', {}, title), el('p', { class: 'about' }, `status ${d.status}`))),

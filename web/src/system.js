@@ -45,14 +45,14 @@ function legendOf(d, q, codes) {
 function cellText(d, rows, at, kinds, clock) {
 	const r = rows[at.row], [first] = r.nodes, n = r.nodes.length;
 
-	return [el('b', {}, link('node', { node: d.nodes[first].node }, name(d.nodes[first].node, 30))), n > 1 ? soft(` and ${plural(n - 1, 'more')}`) : '', ` ${clock.text(at.step * d.step_s)} `,
+	return [el('b', {}, link('node', { node: d.nodes[first].node, cluster: d.nodes[first].cluster }, name(d.nodes[first].node, 30))), n > 1 ? soft(` and ${plural(n - 1, 'more')}`) : '', ` ${clock.text(at.step * d.step_s)} `,
 		kinds.map((q) => [' ', soft(`${q.name.toLowerCase()} `), said(d, q, first, at.step)])];
 }
 
 // Where the pointer is, or the keys went: {row, step}; a mouse's click and Enter open the node, a finger chooses first.
 function choosing(plot, d, rows, show) {
 	let at = null;
-	const open = () => { location.href = address('node', { node: d.nodes[rows[at.row].nodes[0]].node }); };
+	const open = () => { location.href = address('node', (({ node, cluster }) => ({ node, cluster }))(d.nodes[rows[at.row].nodes[0]])); };
 	const under = (e) => {
 		const box = plot.getBoundingClientRect();
 
@@ -156,7 +156,7 @@ function meanOf(d, q, node) {
 const steps = (d, node, word) => Array.from({ length: d.steps }, (_, k) => levelOf(d.heat, 'busy', node * d.steps + k).word).filter((w) => w === word).length * d.step_s;
 
 function behind(d, kinds) {
-	const columns = [{ key: 'node', head: 'Node', left: true, fixed: true, kind: (r) => link('node', { node: r.node }, name(r.node, 40)) }, { key: 'kind', head: 'Kind', left: true, fixed: true, kind: (r) => name(d.kinds[r.kind]?.model ?? '?', 40) },
+	const columns = [{ key: 'node', head: 'Node', left: true, fixed: true, kind: (r) => link('node', { node: r.node, cluster: r.cluster }, name(r.node, 40)) }, { key: 'kind', head: 'Kind', left: true, fixed: true, kind: (r) => name(d.kinds[r.kind]?.model ?? '?', 40) },
 		...kinds.map((q) => ({ key: q.key, head: q.name, unit: d.heat[q.key].unit === 'W' ? 'W' : '%', fixed: true, kind: d.heat[q.key].unit === 'W' ? 'number' : 'part' })),
 		{ key: 'idle', head: 'No job', unit: 'hours', fixed: true, kind: (r) => count(r.idle / 3600) }, { key: 'unknown', head: 'Not known', unit: 'hours', fixed: true, kind: (r) => count(r.unknown / 3600) }];
 	const inside = el('div'), details = el('details', {}, el('summary', {}, 'Table: means of each node'), inside);
@@ -174,7 +174,7 @@ function behind(d, kinds) {
 const small = (label, columns, rows) => {
 	const some = columns.filter((c) => !c.has || rows.some(c.has));
 
-	return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${label}` }, el('table', { class: 'g mini' }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', class: c.left ? 'l' : null, title: c.about ?? null }, c.head)))),
+	return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${label}` }, el('table', { class: 'g mini' }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', 'data-key': c.key ?? null, class: c.left ? 'l' : null, title: c.about ?? null }, c.head)))),
 		el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.wrap ? 'w' : ''].join(' ').trim() || null }, c.cell(r))))))));
 };
 
@@ -184,12 +184,12 @@ function slow(d) {
 	const percent = (r) => (known(r.speed) ? minus(`${(100 * r.speed - 100).toFixed(0)} %`) : '?');
 
 	return section('slow', 'Slow nodes', 'work per CPU-second against their kind', d.slow.length ? small('slow nodes', [
-		{ head: 'Node', left: true, cell: (r) => link('node', { node: r.node, since: '7d' }, r.is_certain ? el('b', {}, name(r.node, 24)) : name(r.node, 24)) },
+		{ key: 'node', head: 'Node', left: true, cell: (r) => link('node', { node: r.node, cluster: r.cluster, since: '7d' }, r.is_certain ? el('b', {}, name(r.node, 24)) : name(r.node, 24)) },
 		{ head: 'Speed', cell: (r) => (r.is_certain ? el('b', {}, percent(r)) : soft(percent(r))), about: 'against the median of the same programs on other nodes of its kind' },
-		{ head: 'Runs', cell: (r) => count(r.runs), about: 'jobs that were compared' },
+		{ key: 'runs', head: 'Runs', cell: (r) => count(r.runs), about: 'jobs that were compared' },
 		{ head: 'Seen in', left: true, wrap: true, cell: (r) => [r.is_certain ? '' : soft('not certain: '), name(r.seen_in || '\u2013', 60), known(r.since) ? soft(`, since ${date(r.since)}`) : ''] },
-		{ head: 'Node fails', cell: (r) => count(r.node_fails), has: (r) => r.node_fails > 0 },
-		{ head: 'Lost', cell: (r) => (known(r.lost_core_s) ? cores(r.lost_core_s) : soft('?')), about: 'that jobs lost by it' },
+		{ key: 'node_fails', head: 'Node fails', cell: (r) => count(r.node_fails), has: (r) => r.node_fails > 0 },
+		{ key: 'lost_core_s', head: 'Lost', cell: (r) => (known(r.lost_core_s) ? cores(r.lost_core_s) : soft('?')), about: 'that jobs lost by it' },
 	], d.slow) : el('p', { class: 'soft words' }, 'None is known: jobs of the same program ran as fast on each.'));
 }
 
@@ -208,7 +208,7 @@ function difference(r) {
 
 function changed(d) {
 	return section('changed', 'What changed', 'against as long a time before', el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: what changed' }, el('table', { class: 'g mini' },
-		el('thead', {}, el('tr', {}, ['', 'now', 'before', 'change'].map((h, i) => (i ? el('th', { scope: 'col' }, h) : el('td'))))),
+		el('thead', {}, el('tr', {}, [['words', ''], ['now', 'now'], ['before', 'before'], ['', 'change']].map(([key, h]) => el(h ? 'th' : 'td', { scope: h ? 'col' : null, 'data-key': key }, h)))),
 		el('tbody', {}, d.changed.map((r) => [el('tr', {}, el('th', { scope: 'row', class: 'l w' }, r.words), el('td', {}, el('b', {}, amount(r, r.now))), el('td', {}, amount(r, r.before)), el('td', {}, difference(r))),
 			r.why ? el('tr', { class: 'because' }, el('td', { class: 'l w soft', colspan: 4 }, name(r.why, 200))) : ''])))));
 }
@@ -217,10 +217,10 @@ function partitions(d) {
 	const has = (key) => (r) => known(r[key]), cell = (key, kind) => (r) => cells[kind](r[key]);
 
 	return d.partitions?.length ? section('partitions', 'Running and waiting', 'by partition', small('partitions', [
-		{ head: 'Partition', left: true, cell: (r) => link('jobs', { partition: r.partition, since: '24h' }, name(r.partition, 24)) },
-		{ head: 'Run', cell: cell('running', 'count'), has: has('running') }, { head: 'Their cores', cell: cell('running_cores', 'count'), has: has('running_cores') },
-		{ head: 'Wait', cell: cell('waiting', 'count'), has: has('waiting') }, { head: 'Began in 24 h', cell: cell('started_24h', 'count') },
-		{ head: 'Median wait', cell: (r) => spoken(r.queue_median_s), about: 'in the queue, of the jobs that began in the last 24 hours' }], d.partitions)) : null;
+		{ key: 'partition', head: 'Partition', left: true, cell: (r) => link('jobs', { partition: r.partition, since: '24h' }, name(r.partition, 24)) },
+		{ key: 'running', head: 'Run', cell: cell('running', 'count'), has: has('running') }, { key: 'running_cores', head: 'Their cores', cell: cell('running_cores', 'count'), has: has('running_cores') },
+		{ key: 'waiting', head: 'Wait', cell: cell('waiting', 'count'), has: has('waiting') }, { key: 'started_24h', head: 'Began in 24 h', cell: cell('started_24h', 'count') },
+		{ key: 'queue_median_s', head: 'Median wait', cell: (r) => spoken(r.queue_median_s), about: 'in the queue, of the jobs that began in the last 24 hours' }], d.partitions)) : null;
 }
 
 function spark(values, redraws) {
