@@ -598,6 +598,13 @@ void query__add_rights(struct query *q, const char *user, const char *account, c
 {
 	if (v->sees_all)
 		return;
+	if (v->account) {
+		query__add(q, " AND ");
+		query__add(q, account);
+		query__add(q, " = ?");
+		text_arg(q, v->account, strlen(v->account));
+		return;
+	}
 	query__add(q, " AND (");
 	query__add(q, user);
 	query__add(q, " = ?");

@@ -15,6 +15,7 @@
 struct viewer {
 	bool sees_all;	  /* staff, or the index is the viewer's own */
 	bool is_own;	  /* the latter */
+	const char *account; /* whoever asks sees the jobs of this account alone; NULL: of the user */
 	bool coordinates; /* the accounts that coordinators.h has of the user are seen, too */
 	const char *user;
 };

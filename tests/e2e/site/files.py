@@ -3,6 +3,7 @@
 """jobprof site build: a user's folder has that user's pages, as serve makes them, and nothing of others in any byte; what is the same stays as it
 is; nothing outside is touched; Debian's Apache with conf/apache-jobprof-files.conf lets each user into one folder."""
 
+import contextlib
 import grp
 import pwd
 
@@ -24,9 +25,17 @@ def recent(users=WHO, more=()):
     return rows
 
 
+def coordinate(index, *pairs, ago=60, cluster=""):
+    """As the service copies them from Slurm: (user, account)."""
+    with contextlib.closing(sqlite3.connect(index)) as c:
+        c.executemany('INSERT INTO coordinator ("user", account, cluster, at) VALUES (?, ?, ?, ?)', [(u, a, cluster, int(time.time()) - ago) for u, a in pairs])
+        c.commit()
+    return index
+
+
 @functools.cache
 def of_recent():
-    return index_of(recent())
+    return coordinate(index_of(recent()), ("games", "project_games"), ("daemon", "project_games"), ("nobody", "project_nobody"))
 
 
 def build(index, at=None, *words):
@@ -56,10 +65,10 @@ def a_folder_for_each():
                 mine = {f: content(p) for f, p in files.items() if f.startswith(folder)}
                 is_true("files, %s: no byte of others" % folder, len(mine) >= 6 and not [f for f, text in mine.items() if other.encode() in text], [f for f, text in mine.items() if other.encode() in text])
             uid = pwd.getpwnam(user).pw_uid
-            for page, query in (("jobs", SHOWN), ("usage", "since=30d&by=name"), ("issues", "since=30d&by=name"), ("advice", "since=30d&user=" + user)):
+            for page, query in (("jobs", SHOWN), ("usage", "since=30d&by=name"), ("findings", "since=30d"), ("io", "since=30d"), ("issues", "since=30d&by=name"), ("advice", "since=30d&user=" + user)):
                 text = content(files["user/%s/%s.html" % (user, page)])
                 wanted = json.loads(s.ask("/%s.json?%s" % (page, query), uid=uid)[2])
-                is_true("files, %s of %s: what serve says" % (page, user), close(data_of(text), wanted if page == "usage" else {page: wanted}), text[-300:])
+                is_true("files, %s of %s: what serve says" % (page, user), close(data_of(text)[page], wanted) or close(data_of(text), wanted), text[-300:])
                 is_true("files, %s of %s: the same page" % (page, user), re.sub(rb'<script type="application/json".*?</script>|[./]*assets', b"", text, flags=re.S) ==
                         re.sub(rb'<script type="application/json".*?</script>|[./]*assets', b"", s.ask("/%s?%s" % (page, query), uid=uid)[2], flags=re.S), text[:900])
         rows = as_json("jobs", "--since", "30d", "--all", "--project", "project_games", "--database", of_recent())["rows"]
@@ -69,6 +78,8 @@ def a_folder_for_each():
         s.end()
     is_equal("files: 0640, folders 0750", ({oct(os.stat(p).st_mode & 0o7777) for p in files.values()}, {oct(os.stat(d).st_mode & 0o7777) for d, _, _ in os.walk(at)}), ({"0o640"}, {"0o750"}))
     is_equal("files: who may read a folder", [content(files[f]) for f in ("user/games/.htaccess", "user/.htaccess", "project/.htaccess")], [b"Require user games\n", b"Require all denied\n", b"Require all denied\n"])
+    is_equal("files: a project's folder is for who coordinates it", content(files["project/project_games/.htaccess"]), b"Require user daemon games\n")
+    is_equal("files: which see that project", json.loads(re.search(rb'id="site">(.*?)</script>', content(files["project/project_games/usage.html"]))[1])["sees"], ["project_games"])
     for f, p in files.items():
         if f.endswith(".html"):
             is_true("files, %s: its script and style are there" % f, all(os.path.exists(os.path.join(os.path.dirname(p), a.decode())) for a in re.findall(rb'(?:src|href)="([^"]*assets[^"]*)"', content(p))), content(p)[:600])
@@ -104,25 +115,39 @@ def nothing_else():
         is_equal("files, site %s: wrong" % " ".join(words), call("site", *words, "--database", of_recent()).returncode, 2)
     at, _ = build(index_of(recent(more=("../evil", "a/b", ".hidden", "a b", "a,games", "\u00fcser", "x\"y", "-x", ".."))))
     folders = sorted(os.listdir(os.path.join(at, "user"))) + sorted(os.listdir(os.path.join(at, "project")))
-    is_equal("files: names that are no folder's get none", folders, [".htaccess", "games", "nobody", ".htaccess", "project_games", "project_nobody"])
+    is_equal("files: names that are no folder's get none, nor do projects that nobody coordinates", folders, [".htaccess", "games", "nobody", ".htaccess"])
     is_equal("files: nor anything beside", sorted(os.listdir(os.path.dirname(at))) + sorted(os.listdir(at)), ["site", ".htaccess", ".jobprof-site", "all", "assets", "project", "user"])
+
+
+def who_coordinates():
+    """On the cluster of the jobs, since a day at most; names that are words of Apache's are none."""
+    rows = recent()
+    for r in rows:
+        r["cluster"] = "alpha"
+    index = index_of(rows)
+    coordinate(index, ("games", "project_games"), cluster="beta")
+    coordinate(index, ("daemon", "project_games"), ago=2 * 86400)
+    coordinate(index, ("x y", "project_games"), ("../x", "project_games"), ("\n", "project_games"))
+    at, _ = build(index)
+    is_equal("files: of another cluster, of long ago, or by no name nobody coordinates", os.listdir(os.path.join(at, "project")), [".htaccess"])
+    coordinate(index, ("games", "project_games"), cluster="alpha")
+    build(index, at)
+    is_equal("files: on the cluster somebody does", content(os.path.join(at, "project/project_games/.htaccess")), b"Require user games\n")
 
 
 def pages_of_jobs():
     d = tmpdir("jobs")
-    files = list(sitegen.job_files(d, 3, users=1))
-    for path, _ in files:  # a page is made of files of the job's user alone
-        os.chown(path, pwd.getpwnam("games").pw_uid, -1)
+    files = list(sitegen.job_files(d, 3, users=2))
     index = os.path.join(tmpdir("ofjobs"), "index.db")
     must("index", "scan", d, "--database", index)
     with sqlite3.connect(index) as c:  # now is when they ran
-        c.execute("UPDATE job SET start = start + ? - (SELECT max(start) FROM job), \"user\" = 'games'", (int(time.time()) - 7200,))
+        c.execute("UPDATE job SET start = start + ? - (SELECT max(start) FROM job)", (int(time.time()) - 7200,))
     at, _ = build(index, None, "--jobs")
     pages = sorted(os.listdir(os.path.join(at, "all/job")))
     is_equal("files: a page of each job", pages, ["1.html", "2.html", "3.html"])
     page = content(os.path.join(at, "all/job/2.html"))
     is_equal("files: which is its report", (data_of(page)["job"]["id"], data_of(page)["findings"]), ("2", json.loads(must("report", "--json", files[1][0]))["findings"]))
-    is_true("files: the list leads there", b'"files":["jobs","usage","issues","advice","digest","job"]' in content(os.path.join(at, "all/jobs.html")), content(os.path.join(at, "all/jobs.html"))[:900])
+    is_true("files: the list leads there", b'"files":["jobs","usage","findings","io","issues","advice","digest","job"]' in content(os.path.join(at, "all/jobs.html")), content(os.path.join(at, "all/jobs.html"))[:900])
 
 
 class Files(Apache):
@@ -152,7 +177,8 @@ def by_apache():
             status, headers, _ = p.ask("/jobprof/", user)
             is_true("apache, files: the first address leads to the own folder", status == 302 and headers["Location"].endswith("/jobprof/user/%s/" % user), (status, headers))
             is_equal("apache, files: which has a first page", p.ask("/jobprof/user/%s/" % user, user)[0], 200)
-            for address in ("user/%s/" % other, "user/%s/jobs.html" % other, "user/%s/index.html" % other, "project/project_%s/jobs.html" % user, "all/", "all/jobs.html", "user/", "project/", "user/%s/.htaccess" % user,
+            is_equal("apache, files: who coordinates a project reads its pages", p.ask("/jobprof/project/project_%s/jobs.html" % user, user)[0], 200)
+            for address in ("user/%s/" % other, "user/%s/jobs.html" % other, "user/%s/index.html" % other, "project/project_%s/jobs.html" % other, "all/", "all/jobs.html", "user/", "project/", "user/%s/.htaccess" % user,
                             ".htaccess", ".jobprof-site", "user/%s/../%s/jobs.html" % (user, other), "user/%s/%%2e%%2e/%s/jobs.html" % (user, other)):
                 status, _, body = p.ask("/jobprof/" + address, user)
                 is_true("apache, files: not %s" % address, status in (401, 403) and b"data" not in body, (status, body[:200]))
@@ -176,7 +202,7 @@ def links_without_a_server():
     try:
         first = "http://127.0.0.1:%d/jobprof/user/nobody/" % p.port
         seen = followed(first + "jobs.html", "nobody")
-        is_equal("browser, files: pages", sorted({s["address"][len(first):].split("?")[0] for s in seen}), ["advice.html", "digest.html", "issues.html", "jobs.html", "usage.html"])
+        is_equal("browser, files: pages", sorted({s["address"][len(first):].split("?")[0] for s in seen}), ["advice.html", "digest.html", "findings.html", "io.html", "issues.html", "jobs.html", "usage.html"])
         is_equal("browser, files: links lead to files, without errors", [s for s in seen if s["status"] != 200 or s["wrong"]], [])
         rows = [r for r in recent() if r["user"] == "nobody"]
         for query, wanted in (("state=failed", sum(r["state"] == "FAILED" for r in rows)), ("name=job_0", sum(r["name"].startswith("job_0") for r in rows)), ("user=games", 0), ("user=nobody", len(rows))):
@@ -187,4 +213,4 @@ def links_without_a_server():
 
 
 if __name__ == "__main__":
-    run_tests((a_folder_for_each, only_what_changed, nothing_else, pages_of_jobs, by_apache, links_without_a_server))
+    run_tests((a_folder_for_each, only_what_changed, nothing_else, who_coordinates, pages_of_jobs, by_apache, links_without_a_server))

@@ -429,6 +429,8 @@ int serve_page__answer(void *arg, const struct http_request *r, enum http_type *
 	s->pages = names_of_pages();
 	if (s->where)
 		site_viewer__ask_for(s->is_own ? NULL : r->user, s->where, address ? address : "?");
+	if (s->account)
+		site_viewer__see_account(s->account);
 	status = asset ? serve_shell__asset(s, asset, type) : answer(s, r, type);
 	free(address);
 	return status;

@@ -6,13 +6,13 @@
 #include "http/http.h"
 
 struct serve_site {
-	const char *where; /* the index; NULL: the user's own */
-	bool is_own;	   /* it is asked by the user of this process alone */
-	char *shell;	   /* a page without its contents */
-	char path[4096];   /* where it is, with its script and style beside it */
-	const char *pages; /* the names of all, with blanks between them */
-	const char *shown; /* whose pages these are; NULL: who asks */
-	bool shows_all;	   /* of whom is shown */
+	const char *where;   /* the index; NULL: the user's own */
+	bool is_own;	     /* it is asked by the user of this process alone */
+	char *shell;	     /* a page without its contents */
+	char path[4096];     /* where it is, with its script and style beside it */
+	const char *pages;   /* the names of all, with blanks between them */
+	const char *shown;   /* whose pages these are; NULL: who asks */
+	const char *account; /* the jobs of this account alone, whoever asks; NULL: of who asks */
 	/* Where pages are files: the way from their folder to that of "assets", and which there
 	 * are, with blanks between them. */
 	const char *up, *files;

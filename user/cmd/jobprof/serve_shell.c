@@ -61,12 +61,8 @@ json_t *serve_shell__site(const struct serve_site *s, const struct http_request 
 	json__set(o, "sees_all", json_false());
 	json__set(o, "now", json_integer(time(NULL)));
 	json__set(o, "version", json__text(JOBPROF_VERSION));
-	json__set(o, "pages", words_json(s->pages ? s->pages : ""));
+	json__set(o, "pages", words_json(s->files ? s->files : s->pages ? s->pages : ""));
 	site_about__add(o);
-	if (s->shown) {
-		json__set(o, "sees", json__text(s->shows_all ? "all" : "own"));
-		json__set(o, "sees_all", json_boolean(s->shows_all));
-	}
 	free(command);
 	return o;
 }

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,16 +14,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io_full.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "cmd/jobprof/serve_page.h"
 #include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/site_tree.h"
+#include "cmd/jobprof/site_viewer.h"
 #include "cmd/jobprof/verbs.h"
+#include "index/coordinators.h"
 
 #define DAYS	 30
 #define SINCE	 "since=30d"
-#define STAFF	 "jobprof"
 #define TEXT_MAX (256u << 20)
 
 struct options {
@@ -61,14 +62,16 @@ enum kind { OF_USER, OF_PROJECT, OF_STAFF };
 
 static const struct {
 	const char *name, *arguments[3]; /* by the kind of folder; @: its name */
+	bool is_sums;			 /* coordinators see it with CoordinatorSees=sums, too */
 } pages[] = {
-	{"jobs", {SINCE "&all=1", SINCE "&all=1&project=@", SINCE "&all=1"}},
-	{"usage", {SINCE "&by=name", SINCE "&by=user&project=@", SINCE "&by=project"}},
-	{"issues", {SINCE "&by=name", SINCE "&by=user&project=@", SINCE "&by=user"}},
-	{"advice", {SINCE "&user=@", SINCE "&project=@", SINCE}},
-	{"digest", {"since=7d", "since=7d&project=@", "since=7d"}},
+	{"jobs", {SINCE "&all=1", SINCE "&all=1&project=@", SINCE "&all=1"}, false},
+	{"usage", {SINCE "&by=name", SINCE "&by=user&project=@", SINCE "&by=project"}, true},
+	{"findings", {SINCE, SINCE "&project=@", SINCE}, false},
+	{"io", {SINCE, SINCE "&project=@", SINCE}, false},
+	{"issues", {SINCE "&by=name", SINCE "&by=user&project=@", SINCE "&by=user"}, false},
+	{"advice", {SINCE "&user=@", SINCE "&project=@", SINCE}, false},
+	{"digest", {"since=7d", "since=7d&project=@", "since=7d"}, false},
 };
-#define FILES	"jobs usage issues advice digest"
 #define N_PAGES (sizeof(pages) / sizeof(*pages))
 
 struct build {
@@ -80,7 +83,7 @@ struct build {
 
 /* A folder: what it is of, and who reads it. */
 struct folder {
-	const struct build *b;
+	struct build *b;
 	enum kind kind;
 	const char *name;    /* of the user or project */
 	const char *readers; /* .htaccess */
@@ -90,36 +93,45 @@ struct folder {
 
 /* ---- one page */
 
-/* What serve answers to the folder's viewer, in *text. 0, or an error that has been logged. */
-static int ask(const struct folder *f, const char *address, char **text, size_t *size)
+/* Prints what serve answers to the folder's viewer. */
+_Noreturn static void answer(const struct folder *f, const char *address, int out)
 {
-	const int out = memfd_create("page", MFD_CLOEXEC), before = dup(STDOUT_FILENO);
 	struct http_request r = {0};
 	enum http_type type;
-	off_t n = 0;
 	int status = 500;
 
-	*text = NULL;
-	snprintf(r.user, sizeof(r.user), "%s", f->kind == OF_USER ? f->name : "root");
-	if (out >= 0 && before >= 0 && !http_address__parse(&r.address, address) &&
-	    dup2(out, STDOUT_FILENO) >= 0) {
+	/* nobody is called "": of a project only its own jobs are seen */
+	snprintf(r.user, sizeof(r.user), "%s",
+		 f->kind == OF_USER    ? f->name
+		 : f->kind == OF_STAFF ? "root"
+				       : "");
+	if (dup2(out, STDOUT_FILENO) >= 0 && !http_address__parse(&r.address, address))
 		status = serve_page__answer((void *)&f->b->site, &r, &type);
-		if (fflush(stdout))
-			status = 500;
-		dup2(before, STDOUT_FILENO);
-		n = lseek(out, 0, SEEK_END);
-	}
-	if (status == 200 && n > 0 && n < TEXT_MAX)
-		*text = malloc((size_t)n);
-	if (*text && pread(out, *text, (size_t)n, 0) != n) {
+	_exit(status == 200 && !fflush(stdout) ? 0 : 1);
+}
+
+/* The answer in *text, from a process of its own, as verbs leave things behind them. 0 or -EIO. */
+static int ask(const struct folder *f, const char *address, char **text, size_t *size)
+{
+	const int out = memfd_create("page", MFD_CLOEXEC);
+	const pid_t child = out < 0 ? -1 : fork();
+	int status = 1;
+	off_t n;
+
+	if (!child)
+		answer(f, address, out);
+	if (child > 0 && waitpid(child, &status, 0) != child)
+		status = 1;
+	n = status ? 0 : lseek(out, 0, SEEK_END);
+	*text = n > 0 && n < TEXT_MAX ? malloc((size_t)n) : NULL;
+	*size = (size_t)n;
+	if (*text && pread_full(out, *text, (size_t)n, 0) != n) {
 		free(*text);
 		*text = NULL;
 	}
-	*size = (size_t)n;
-	close(out);
-	close(before);
-	http_address__free(&r.address);
-	return *text ? 0 : -1;
+	if (out >= 0)
+		close(out);
+	return *text ? 0 : -EIO;
 }
 
 /* One file of the folder. */
@@ -234,23 +246,49 @@ static int put_page(struct folder *f, unsigned i)
 	return put_jobs(f, address);
 }
 
+static bool is_in(const struct folder *f, unsigned i)
+{
+	return f->kind != OF_PROJECT || pages[i].is_sums || !site_viewer__are_sums();
+}
+
+/* The names of the pages, with blanks between them, and the first of them. */
+static const char *name_pages(const struct folder *f, char *names, size_t size)
+{
+	const char *first = NULL;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < N_PAGES; i++) {
+		if (!is_in(f, i))
+			continue;
+		n += (size_t)snprintf(names + n, size - n, "%s%s", first ? " " : "", pages[i].name);
+		first = first ? first : pages[i].name;
+	}
+	if (f->b->o->jobs && is_in(f, 0))
+		snprintf(names + n, size - n, " job");
+	return first;
+}
+
 static int make_folder(struct folder *f)
 {
+	char names[256], index[512];
+	const char *first = name_pages(f, names, sizeof(names));
 	/* First who may read it: a folder is never there without. */
 	int err = put_text(f, ".htaccess", f->readers);
 
+	f->b->site.files = names;
 	for (unsigned i = 0; !err && i < N_PAGES; i++)
-		err = put_page(f, i);
+		err = is_in(f, i) ? put_page(f, i) : 0;
+	snprintf(index, sizeof(index),
+		 "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+		 "http-equiv=\"refresh\" content=\"0; url=%s.html\"><title>jobprof</title></head>"
+		 "<body><a href=\"%s.html\">jobprof</a></body></html>\n",
+		 first, first);
 	if (!err)
-		err = put_text(f, "index.html",
-			       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-			       "<meta http-equiv=\"refresh\" content=\"0; url=jobs.html\">"
-			       "<title>jobprof</title></head><body><a href=\"jobs.html\">Jobs</a>"
-			       "</body></html>\n");
+		err = put_text(f, "index.html", index);
 	return err ? err : site_tree__keep(f->b->count, f->fd, &f->files);
 }
 
-/* In a child process, as verbs leave things behind them. */
+/* In a child process. */
 static void start_folder(const struct build *b, int at, enum kind kind, const char *name,
 			 const char *readers)
 {
@@ -267,8 +305,7 @@ static void start_folder(const struct build *b, int at, enum kind kind, const ch
 	}
 	own.site.up = kind == OF_STAFF ? "../" : "../../";
 	own.site.shown = kind == OF_USER ? NULL : name;
-	own.site.files = b->o->jobs ? FILES " job" : FILES;
-	own.site.shows_all = kind == OF_STAFF;
+	own.site.account = kind == OF_PROJECT ? name : NULL;
 	f.fd = kind == OF_STAFF ? dup(at) : site_tree__folder(at, name);
 	if (f.fd < 0 || make_folder(&f))
 		b->count->failed++;
@@ -303,13 +340,35 @@ static char *require_users(const struct string_list *users)
 	return fclose(out) ? NULL : text;
 }
 
-/* Those of SQL's first column that can be a folder's name; the number of the others is logged. */
-static int list_names(struct string_list *names, struct index *ix, const char *sql, const char *of)
+/* Folders, and who may read each of them. */
+struct folders {
+	struct string_list names, readers; /* .htaccess */
+};
+
+struct site_lists {
+	struct folders users, projects;
+	struct string_list staff;
+};
+
+static int add_folder(struct folders *f, const char *name, const struct string_list *readers)
 {
-	const struct db_value since = db_value__real((double)time(NULL) - DAYS * 86400.0);
+	int err = string_list__append(&f->names, name);
+
+	return err ? err : string_list__take(&f->readers, require_users(readers));
+}
+
+static double since(void)
+{
+	return (double)time(NULL) - DAYS * 86400.0;
+}
+
+/* The names that can be a folder's; how many cannot is logged. */
+static int list_names(struct string_list *names, struct index *ix, const char *sql,
+		      const struct db_value *args, unsigned n, const char *of)
+{
 	struct db_rows r;
 	unsigned strange = 0;
-	int err = db__ask(&r, ix->db, sql, &since, 1);
+	int err = db__ask(&r, ix->db, sql, args, n);
 
 	while (!err && db_rows__next(&r)) {
 		const char *name = r.v[0].type == DB_TEXT ? r.v[0].text : "";
@@ -327,29 +386,80 @@ static int list_names(struct string_list *names, struct index *ix, const char *s
 	return err;
 }
 
-struct site_lists {
-	struct string_list users, projects, staff;
-};
+static int list_users(struct site_lists *l, struct index *ix)
+{
+	const struct db_value args[] = {db_value__real(since())};
+	struct string_list names = {0};
+	int err = list_names(&names, ix, "SELECT DISTINCT j.\"user\" FROM job j WHERE j.start >= ?",
+			     args, 1, "users");
+
+	for (unsigned i = 0; !err && i < names.n; i++) {
+		const struct string_list reader = {&names.v[i], 1};
+
+		err = add_folder(&l->users, names.v[i], &reader);
+	}
+	string_list__free(&names);
+	return err;
+}
+
+/* Who coordinates an account on each cluster that it has jobs on. */
+#define COORDINATORS                                                                            \
+	"SELECT DISTINCT c.\"user\" FROM coordinator c WHERE c.account = ? AND c.at >= ? AND "  \
+	"NOT EXISTS (SELECT 1 FROM job j WHERE j.account = c.account AND j.start >= ? AND NOT " \
+	"EXISTS (SELECT 1 FROM coordinator d WHERE d.\"user\" = c.\"user\" AND d.account = "    \
+	"c.account AND d.at >= ? AND d.cluster IN ('', j.cluster))) ORDER BY 1"
+
+/* Those that somebody coordinates: nobody else could read the folder. */
+static int list_projects(struct site_lists *l, struct index *ix)
+{
+	const struct db_value known =
+		db_value__int((int64_t)((double)time(NULL) - COORDINATORS_LAST_S));
+	struct db_value args[] = {{0}, known, db_value__real(since()), known};
+	struct string_list names = {0};
+	int err = list_names(&names, ix, "SELECT DISTINCT j.account FROM job j WHERE j.start >= ?",
+			     &args[2], 1, "projects");
+
+	for (unsigned i = 0; !err && i < names.n; i++) {
+		struct string_list readers = {0};
+
+		args[0] = db_value__text(names.v[i]);
+		err = list_names(&readers, ix, COORDINATORS, args, 4, "coordinators");
+		if (!err && readers.n)
+			err = add_folder(&l->projects, names.v[i], &readers);
+		string_list__free(&readers);
+	}
+	string_list__free(&names);
+	return err;
+}
 
 static int list_all(struct site_lists *l, struct index *ix)
 {
-	const struct group *staff = getgrnam(STAFF);
-	int err = list_names(&l->users, ix,
-			     "SELECT DISTINCT j.\"user\" FROM job j WHERE j.start >= ?", "users");
+	struct string_list staff = {0};
+	int err = list_users(l, ix);
 
 	if (!err)
-		err = list_names(&l->projects, ix,
-				 "SELECT DISTINCT j.account FROM job j WHERE j.start >= ?",
-				 "projects");
-	for (char **m = staff ? staff->gr_mem : NULL; !err && m && *m; m++)
-		if (http_name__is_user(*m))
-			err = string_list__append(&l->staff, *m);
+		err = list_projects(l, ix);
+	if (!err)
+		err = site_viewer__list_staff(&staff);
+	for (unsigned i = 0; !err && i < staff.n; i++)
+		if (http_name__is_user(staff.v[i]))
+			err = string_list__append(&l->staff, staff.v[i]);
+	string_list__free(&staff);
 	return err;
+}
+
+static void site_lists__free(struct site_lists *l)
+{
+	struct string_list *const all[] = {&l->users.names, &l->users.readers, &l->projects.names,
+					   &l->projects.readers, &l->staff};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		string_list__free(all[i]);
 }
 
 /* top/user/NAME/ for each. */
 static int make_folders(const struct build *b, enum kind kind, const char *folder,
-			struct string_list *names, char *(*readers)(const char *name))
+			struct folders *of)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	const int at = site_tree__folder(b->top, folder);
@@ -358,36 +468,19 @@ static int make_folders(const struct build *b, enum kind kind, const char *folde
 
 	if (!err)
 		err = site_tree__put(b->count, at, ".htaccess", no_access, strlen(no_access));
-	for (unsigned i = 0; !err && i < names->n; i++) {
-		char *text = readers(names->v[i]);
-
+	for (unsigned i = 0; !err && i < of->names.n; i++) {
 		wait_for(&running, cpus > 1 ? (unsigned)cpus - 1 : 0);
-		if (text)
-			start_folder(b, at, kind, names->v[i], text);
+		start_folder(b, at, kind, of->names.v[i], of->readers.v[i]);
 		running++;
-		free(text);
 	}
 	wait_for(&running, 0);
 	if (!err)
-		err = string_list__append(names, ".htaccess");
+		err = string_list__append(&of->names, ".htaccess");
 	if (!err)
-		err = site_tree__keep(b->count, at, names);
+		err = site_tree__keep(b->count, at, &of->names);
 	if (at >= 0)
 		close(at);
 	return err;
-}
-
-static char *access_of_user(const char *name)
-{
-	const struct string_list one = {(char *[]){(char *)name}, 1};
-
-	return require_users(&one);
-}
-
-static char *access_of_project(const char *name)
-{
-	(void)name;
-	return strdup(no_access);
 }
 
 static int make_staff(const struct build *b, const struct string_list *staff)
@@ -411,7 +504,8 @@ static int make_staff(const struct build *b, const struct string_list *staff)
 static int make_assets(const struct build *b)
 {
 	static const char *const endings[] = {".js\"", ".css\""};
-	struct folder f = {.b = b, .kind = OF_STAFF, .name = "assets"};
+	struct build own = *b;
+	struct folder f = {.b = &own, .kind = OF_STAFF, .name = "assets"};
 	int err;
 
 	f.fd = site_tree__folder(b->top, "assets");
@@ -444,15 +538,15 @@ static int make_all(const struct build *b, struct site_lists *l)
 	if (!err)
 		err = make_assets(b);
 	if (!err)
-		err = make_folders(b, OF_USER, "user", &l->users, access_of_user);
+		err = make_folders(b, OF_USER, "user", &l->users);
 	if (!err)
-		err = make_folders(b, OF_PROJECT, "project", &l->projects, access_of_project);
+		err = make_folders(b, OF_PROJECT, "project", &l->projects);
 	return err ? err : make_staff(b, &l->staff);
 }
 
 static int build(struct build *b, struct site_lists *l, const char *dir)
 {
-	const unsigned users = l->users.n, projects = l->projects.n;
+	const unsigned users = l->users.names.n, projects = l->projects.names.n;
 	int err = site_tree__open(dir, &b->top);
 
 	if (err)
@@ -496,9 +590,7 @@ static int run(const struct options *o, const char *dir)
 		status = build(&b, &l, dir);
 		serve_site__close(&b.site);
 	}
-	string_list__free(&l.users);
-	string_list__free(&l.projects);
-	string_list__free(&l.staff);
+	site_lists__free(&l);
 	free(where);
 	return status;
 }

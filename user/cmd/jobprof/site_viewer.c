@@ -30,7 +30,7 @@ static struct {
 } rights = {.staff = STAFF};
 
 /* Of a process that asks for somebody else; NULL: it does not. */
-static const char *asked_for, *asked_where, *asked_address;
+static const char *asked_for, *asked_where, *asked_address, *asked_account;
 
 void site_viewer__configure(const struct config *c)
 {
@@ -42,9 +42,15 @@ void site_viewer__configure(const struct config *c)
 void site_viewer__ask_for(const char *user, const char *where, const char *address)
 {
 	asked_for = user;
+	asked_account = NULL;
 	asked_where = where;
 	asked_address = address;
 	foreign__of_all();
+}
+
+void site_viewer__see_account(const char *account)
+{
+	asked_account = account;
 }
 
 const char *site_viewer__where(void)
@@ -99,6 +105,31 @@ enum site_role site_viewer__role(const char *user)
 						 : ROLE_USER;
 }
 
+int site_viewer__list_staff(struct string_list *users)
+{
+	const char *const lists[] = {rights.staff, rights.view};
+	char name[256];
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		for (const char *p = lists[i]; !err && *p; p += strspn(p, ", ")) {
+			const size_t len = strcspn(p, ", ");
+			const struct group *g;
+
+			snprintf(name, sizeof(name), "%.*s", (int)len, p);
+			g = len && len < sizeof(name) ? getgrnam(name) : NULL;
+			for (char **m = g ? g->gr_mem : NULL; !err && m && *m; m++)
+				err = string_list__append(users, *m);
+			p += len;
+		}
+	return err;
+}
+
+bool site_viewer__are_sums(void)
+{
+	return rights.sums;
+}
+
 /* ---- the viewer */
 
 void site_viewer__init(struct viewer *v, const char *path, bool is_own)
@@ -107,7 +138,7 @@ void site_viewer__init(struct viewer *v, const char *path, bool is_own)
 	char *name = NULL;
 	struct stat st;
 
-	*v = (struct viewer){.user = asked_for};
+	*v = (struct viewer){.user = asked_for, .account = asked_account};
 	if (!asked_for) {
 		/* a user without a name is stored by its number in rows, too */
 		if (user_name__of_uid(getuid(), &name))
@@ -119,7 +150,7 @@ void site_viewer__init(struct viewer *v, const char *path, bool is_own)
 		v->sees_all = is_own || !getuid() || (!stat(path, &st) && st.st_uid == getuid());
 	}
 	v->is_own = is_own;
-	v->sees_all |= site_viewer__role(v->user) != ROLE_USER;
+	v->sees_all |= !v->account && site_viewer__role(v->user) != ROLE_USER;
 }
 
 static bool is_midnight(double s)
@@ -144,7 +175,7 @@ int site_viewer__add_accounts(struct viewer *v, struct index *ix, const struct j
 {
 	int err = 0;
 
-	if (!v->sees_all && (!rights.sums || (of_sums && is_of_sums(f))))
+	if (!v->sees_all && !v->account && (!rights.sums || (of_sums && is_of_sums(f))))
 		v->coordinates = coordinators__has(ix, v->user, &err);
 	return err;
 }
@@ -154,6 +185,11 @@ json_t *site_viewer__sees(const struct viewer *v, struct index *ix)
 	struct string_list accounts = {0};
 	json_t *list;
 
+	if (v->account) {
+		list = json_array();
+		json_array_append_new(list, json__text(v->account));
+		return list;
+	}
 	if (v->sees_all || coordinators__accounts(ix, v->user, ACCOUNTS_MAX, &accounts) ||
 	    !accounts.n) {
 		string_list__free(&accounts);

@@ -20,10 +20,17 @@ void site_viewer__configure(const struct config *c);
 /* Makes this process, a child of a server, ask for that user (NULL: for its own), and of the index
  * at that place alone. address: what the user asked for, for the log. All texts are to last. */
 void site_viewer__ask_for(const char *user, const char *where, const char *address);
+/* After it: this process sees the jobs of that account alone, in the place of a user's. The text is
+ * to last. */
+void site_viewer__see_account(const char *account);
 /* The place that site_viewer__ask_for() got, or NULL. */
 const char *site_viewer__where(void);
 
 enum site_role site_viewer__role(const char *user);
+/* Appends the members of the groups that see all. 0 or -ENOMEM. */
+int site_viewer__list_staff(struct string_list *users);
+/* Whether coordinators see sums alone. */
+bool site_viewer__are_sums(void);
 
 /* Fills *v. path: the index; is_own: it is the user's own. */
 void site_viewer__init(struct viewer *v, const char *path, bool is_own);
