@@ -1,17 +1,21 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes docs/report-light.png and docs/report-dark.png, of a made job with several faults. Needs what
-tests/e2e/cli/page.py needs, and a build."""
+"""Makes docs/report-light.png and docs/report-dark.png, of a made job with several faults, and docs/jobs-light.png and docs/jobs-dark.png, of the
+jobs of a made site; `screenshots.py jobs` makes these alone. Needs what tests/e2e/cli/page.py needs, and a build."""
 
 import os
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+JOBPROF = os.path.join(ROOT, "build/jobprof")
 sys.path.insert(0, os.path.join(ROOT, "tests/findings"))
+sys.path.insert(0, os.path.join(ROOT, "tests/lib"))
 import numpy
+import sitegen
 from jobs import Job
 
 
@@ -34,13 +38,38 @@ def made():
     return j
 
 
+def take(name, page):
+    pictures = [os.path.join(ROOT, "docs/%s-%s.png" % (name, scheme)) for scheme in ("light", "dark")]
+    subprocess.run(["node", os.path.join(HERE, "screenshots.js"), page] + pictures, check=True)
+
+
+def report(d):
+    path, page = os.path.join(d, "job_4711.h5"), os.path.join(d, "page.html")
+    made().write(path)
+    subprocess.run([JOBPROF, "report", "--html", page, path], check=True)
+    take("report", page)
+
+
+def jobs(d):
+    """The last week of a site of 60 users, as its staff sees it."""
+    rows, database = os.path.join(d, "rows.jsonl"), os.path.join(d, "index.db")
+    with open(rows, "w") as f:
+        sitegen.Site(3000, users=60, projects=12, days=30, nodes=True).write(f)
+    subprocess.run([JOBPROF, "index", "import", "--database", database, rows], check=True, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([JOBPROF, "serve", "--own", "--database", database], stdout=subprocess.PIPE, text=True)
+    try:
+        first = server.stdout.readline().strip()
+        take("jobs", first + "jobs?since=%s" % time.strftime("%Y-%m-%d", time.gmtime(sitegen.END - 7 * 86400)))
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def main():
     with tempfile.TemporaryDirectory() as d:
-        path, page = os.path.join(d, "job_4711.h5"), os.path.join(d, "page.html")
-        made().write(path)
-        subprocess.run([os.path.join(ROOT, "build/jobprof"), "report", "--html", page, path], check=True)
-        pictures = [os.path.join(ROOT, "docs/report-%s.png" % scheme) for scheme in ("light", "dark")]
-        subprocess.run(["node", os.path.join(HERE, "screenshots.js"), page] + pictures, check=True)
+        for make in (report, jobs):
+            if make.__name__ in (sys.argv[1:] or ("report", "jobs")):
+                make(d)
 
 
 main()
