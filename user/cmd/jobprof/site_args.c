@@ -471,6 +471,17 @@ static double limit_s(void)
 	return text && !parse_double(text, &s) ? s : LIMIT_S;
 }
 
+bool site_args__sees_all(const struct site_args *a)
+{
+	struct viewer v;
+	bool is_own;
+	char *path = site_args__where(a, &is_own);
+
+	site_viewer__init(&v, path ? path : "", is_own);
+	free(path);
+	return v.sees_all;
+}
+
 int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v)
 {
 	bool is_own;
