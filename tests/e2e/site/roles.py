@@ -88,8 +88,8 @@ def profiles():
 
 def rows():
     made = itertools.cycle(list(site(jobs=400, users=4, hostile=False).rows()))
-    for token, (user, account) in TOKENS.items():
-        for i in range(EACH):
+    for i in range(EACH):
+        for token, (user, account) in TOKENS.items():
             r = dict(next(made), user=user, account=account, name=token + "_job%d" % (i % 3), program="/opt/%s_prog" % token, node_list=token + "-n1" if i % 4 else "common-n1",
                      node_names=None, job_id=IDS[token] + i, array_id=None, array_task=None, het_id=None, cluster="heron", signature=None)
             for f in r.get("finding_list") or ():
@@ -117,6 +117,10 @@ def made():
         db.executemany("INSERT INTO coordinator (\"user\", account, cluster, at) VALUES (?, ?, ?, ?)",
                        [("usercora", "shared", "", int(time.time())), ("userfar", "zedp_acct", "otter", int(time.time())),
                         ("usernew", "zedp_acct", "", int(time.time()) - 2 * 86400)])
+        for token, (user, account) in TOKENS.items():
+            db.execute("INSERT INTO running (cluster, job_id, \"user\", account, partition, name, program, state, start, nodes, node_list, cpus, cores, queued_at, last, rule, text, losing_cores) "
+                       "VALUES ('heron', ?, ?, ?, 'batch', ?, ?, 'RUNNING', ?, 1, ?, 8, 8.0, ?, ?, 'cpu.unused', ?, 4.0)",
+                       (IDS[token] + 90, user, account, token + "_runs", "/opt/%s_prog" % token, int(time.time()) - 3600, token + "-n1", int(time.time()), int(time.time()), token + " wastes"))
     os.chmod(TMP, 0o755)
     os.chmod(d, 0o755)
     for name in os.listdir(d):
@@ -153,7 +157,7 @@ def addresses(fully=True):
     for page, arguments in pages():
         for form in ("", ".json", ".csv"):
             yield page + form
-            for query in ("since=all", "since=all&user=userzed", "since=all&node=common-n1")[:3 if not form else 1] if not fully else ("since=all", "since=all&user=userzed", "since=all&project=zedp_acct,shared", "since=all&name=zedp", "since=all&node=zedp-n1", "since=all&node=common-n1", "since=all&program=zedp",
+            for query in ("since=all", "since=all&user=userzed", "since=2026-09-20&until=2026-10-20&node=common-n1")[:3 if not form else 1] if not fully else ("since=all", "since=all&user=userzed", "since=all&project=zedp_acct,shared", "since=all&name=zedp", "since=all&node=zedp-n1", "since=2026-09-20&until=2026-10-20&node=common-n1", "since=all&program=zedp",
                           "since=all&jobs=%d" % IDS["zedp"], "since=all&finding=any", "since=2026-11-01&until=2026-11-15"):
                 yield "%s%s?%s" % (page, form, query)
             for a in arguments if fully else ():
@@ -229,6 +233,27 @@ def nobody_sees_more():
 def no_role_sees_more():
     """With all forms and filters, in each role."""
     walk_as(SEES, list(addresses()))
+
+
+def streams():
+    """Of running jobs: each reader has own ones, a coordinator those of the account, staff all; it is logged when a stream begins."""
+    s = serve()
+    def first(uid):
+        with socket.socket(socket.AF_UNIX) as c:
+            c.settimeout(20)
+            c.connect(s.socket)
+            c.sendall(b"GET /running.events?all HTTP/1.1\r\nHost: x\r\n\r\n")
+            text = b""
+            while text.count(b"\n\n") < 1 and (part := c.recv(65536)):
+                text += part
+            return text
+    try:
+        for who, allowed in SEES.items():
+            uid = uid_of(who)
+            text = in_child(lambda: ((os.setgroups([]), os.setgid(100), os.setuid(uid)) if uid else None, first(uid))[1])
+            is_equal("%s: a stream of running jobs" % who, (b"text/event-stream" in text, {t for t in TOKENS if t.encode() in text}), (True, allowed))
+    finally:
+        s.end()
 
 
 def counts():
@@ -522,5 +547,5 @@ def coordinators_come_from_sacctmgr():
 
 
 if __name__ == "__main__":
-    run_tests((nobody_sees_more, no_role_sees_more, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, refused_alike, the_proxy, who_looked, staff_notes_contacts, from_other_places, what_is_said,
+    run_tests((nobody_sees_more, no_role_sees_more, streams, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, refused_alike, the_proxy, who_looked, staff_notes_contacts, from_other_places, what_is_said,
                by_another_name, coordinators_come_from_sacctmgr))
