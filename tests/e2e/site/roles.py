@@ -495,6 +495,44 @@ def what_is_said():
         s.end()
 
 
+def nobody_is_held_up():
+    """By a user who asks for many pages at once."""
+    s = serve()
+    done = []
+    def ask(who):
+        with socket.socket(socket.AF_UNIX) as c:
+            c.settimeout(60)
+            c.connect(s.socket)
+            c.sendall(b"GET /usage.json?since=all&by=name HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            yield
+            while c.recv(65536):
+                pass
+        done.append(who)
+    def as_user(who, n):
+        def run():
+            os.setgroups([])
+            os.setgid(100)
+            os.setuid(USERS[who])
+            asked = [ask(who) for _ in range(n)]
+            for a in asked:
+                next(a)
+            asked_at = time.monotonic()
+            for a in asked:
+                next(a, None)
+            return asked_at, time.monotonic()
+        return in_child(run)
+    try:
+        many = {}
+        t = threading.Thread(target=lambda: many.update(many=as_user("userann", 150)))
+        t.start()
+        time.sleep(0.3)
+        _, one = as_user("userbob", 1)
+        t.join()
+        is_true("another user's page comes before the last of 150", one < many["many"][1] - 0.2, (one, many))
+    finally:
+        s.end()
+
+
 def by_another_name():
     """--own: a page of another site whose name leads to this machine (DNS rebinding)."""
     s = Server("--database", made(), own=True)
@@ -547,5 +585,5 @@ def coordinators_come_from_sacctmgr():
 
 
 if __name__ == "__main__":
-    run_tests((nobody_sees_more, no_role_sees_more, streams, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, refused_alike, the_proxy, who_looked, staff_notes_contacts, from_other_places, what_is_said,
+    run_tests((nobody_sees_more, no_role_sees_more, streams, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, refused_alike, the_proxy, who_looked, staff_notes_contacts, from_other_places, what_is_said, nobody_is_held_up,
                by_another_name, coordinators_come_from_sacctmgr))

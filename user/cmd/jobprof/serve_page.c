@@ -75,9 +75,6 @@ static const struct page pages[] = {
 	{"/running", {PART(running, "running")}, " all ", true, false},
 };
 
-/* Pages for those who see all jobs, with blanks around each. */
-static const char of_all[] = " /nodes ";
-
 /* A stream of events is what .json is, each time that it changes: of the page that lives. */
 static bool has_form(const struct page *p, enum http_type type)
 {
@@ -331,18 +328,13 @@ static int answer_page(const struct serve_site *s, const struct http_request *r,
 {
 	struct words w = {0};
 	const char *wrong = find_wrong(p, &r->address);
-	struct site_args a;
-	char what[128], word[64];
+	char what[128];
 	int status = 500;
 
 	if (wrong) {
 		snprintf(what, sizeof(what), "%.64s: this page has no such argument", wrong);
 		return serve_shell__refuse(s, r, 400, what, type);
 	}
-	site_args__init(&a, "all");
-	snprintf(word, sizeof(word), " %s ", p->path);
-	if (strstr(of_all, word) && !site_args__sees_all(&a))
-		return serve_shell__refuse(s, r, 403, NULL, type);
 	if (make_words(&w, &p->parts[0], &r->address)) {
 		*type = HTTP_TEXT;
 	} else if (*type == HTTP_HTML) {

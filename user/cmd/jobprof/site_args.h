@@ -126,9 +126,6 @@ void site_args__init(struct site_args *a, const char *since);
  * logged where jobs of others may be seen. */
 int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v);
 
-/* Whether the viewer sees all jobs of the index. */
-bool site_args__sees_all(const struct site_args *a);
-
 /* Whether the filter and the form make sense: 0, or 2, logged. */
 int site_filter__check(const struct site_args *a);
 /* Whether the finding of the filter is a rule, or one that a job has which the viewer may see: 0,
