@@ -173,4 +173,26 @@ TEST(own_files_need_no_right)
 	assert_int_equal(foreign__open(AT_FDCWD, path, 0), -EBADF);
 }
 
+TEST(only_files_of_those_who_were_given)
+{
+	const uid_t others = getuid() + 1;
+
+	foreign__ask(-1); /* by this process itself, which knows who was given */
+	assert_int_equal(foreign__only_of(others), 0);
+	assert_int_equal(asked("a.h5"), -EACCES);
+	assert_int_equal(asked("link"), -EACCES);
+	assert_int_equal(got(foreign__open(AT_FDCWD, "/etc/passwd", 0)), 0); /* root's, for all */
+	assert_int_equal(foreign__only_of(getuid()), 0);
+	assert_int_equal(asked("a.h5"), 0);
+	for (int i = 0; i < 100; i++) /* it is the same one */
+		assert_int_equal(foreign__only_of(others), 0);
+	foreign__of_all();
+	for (uid_t i = 0; i < 16; i++)
+		assert_int_equal(foreign__only_of(getuid() + 1 + i), 0);
+	assert_int_equal(foreign__only_of(getuid()), -ENOSPC);
+	assert_int_equal(asked("a.h5"), -EACCES);
+	foreign__of_all();
+	assert_int_equal(asked("a.h5"), 0);
+}
+
 static struct unit_fixture fixture = {.setup_all = set_up, .teardown_all = tear_down};

@@ -19,8 +19,8 @@ int foreign__begin(int fd);
 
 /* From now on foreign__open() opens only files of the users that were given here since
  * foreign__of_all(), and files of root that all may read: for a server, which may read files of
- * many users and works for one. A user's file may have become a link to another user's. 0 or
- * -ENOSPC. */
+ * many users and works for one. A user's file may have become a link to another user's. A process
+ * that opens files for this one knows what was given before it began. 0 or -ENOSPC. */
 int foreign__only_of(uid_t uid);
 void foreign__of_all(void);
 /* foreign__open() calls confine() once, with the first file, and returns its error. */

@@ -258,14 +258,45 @@ static void start(struct server *w, struct exchange *e)
 	w->running[w->nrunning++] = e;
 }
 
+static unsigned running_of(const struct server *w, const char *user)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < w->nrunning; i++)
+		n += !strcmp(w->running[i]->request.user, user);
+	return n;
+}
+
+/* The next one of the user who has the fewest children at work, who is left all but one of them:
+ * one who asks much holds up nobody else. Returns where it is linked; NULL: there is none. */
+static struct exchange **find_next(struct server *w)
+{
+	const unsigned all = w->s->children < CHILDREN ? w->s->children : CHILDREN;
+	struct exchange **best = NULL;
+	unsigned least = w->s->is_local && all > 1 ? all - 1 : all;
+
+	for (struct exchange **e = &w->first; *e && least && w->nrunning < all; e = &(*e)->next) {
+		const unsigned n = running_of(w, (*e)->request.user);
+
+		if (n < least) {
+			least = n;
+			best = e;
+		}
+	}
+	return best;
+}
+
 static void start_waiting(struct server *w)
 {
-	while (w->first && w->nrunning < w->s->children && w->nrunning < CHILDREN) {
-		struct exchange *e = w->first;
+	struct exchange **link;
 
-		w->first = e->next;
-		if (!w->first)
-			w->last = NULL;
+	while ((link = find_next(w))) {
+		struct exchange *e = *link;
+
+		*link = e->next;
+		for (w->last = w->first; w->last && w->last->next;)
+			w->last = w->last->next;
+		e->next = NULL;
 		start(w, e);
 	}
 }

@@ -52,11 +52,11 @@ def as_service(etc_dir, log_dir=None, uid=SERVICE):
     return ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc && %sshift && exec setpriv --reuid %d --regid %d --clear-groups "$@"' % (dev, uid, uid), etc_dir, log_dir or "-")
 
 
-def serve(log_dir=None, **keys):
+def serve(log_dir=None, uid=SERVICE, **keys):
     d = tmpdir("sock")
     os.chown(d, SERVICE, SERVICE)
     os.chmod(d, 0o755)
-    return Server("--database", made(), at=os.path.join(d, "web.sock"), wrap=as_service(etc(**keys), log_dir))
+    return Server("--database", made(), at=os.path.join(d, "web.sock"), wrap=as_service(etc(**keys), log_dir, uid))
 
 
 def need_root():
@@ -88,9 +88,9 @@ def profiles():
 
 def rows():
     made = itertools.cycle(list(site(jobs=400, users=4, hostile=False).rows()))
-    for token, (user, account) in TOKENS.items():
-        for i in range(EACH):
-            r = dict(next(made), user=user, account=account, name=token + "_job%d" % (i % 3), program="/opt/%s_prog" % token, node_list=token + "-n1",
+    for i in range(EACH):
+        for token, (user, account) in TOKENS.items():
+            r = dict(next(made), user=user, account=account, name=token + "_job%d" % (i % 3), program="/opt/%s_prog" % token, node_list=token + "-n1" if i % 4 else "common-n1",
                      node_names=None, job_id=IDS[token] + i, array_id=None, array_task=None, het_id=None, cluster="heron", signature=None)
             for f in r.get("finding_list") or ():
                 f["text"] = "%s wastes" % token
@@ -117,6 +117,10 @@ def made():
         db.executemany("INSERT INTO coordinator (\"user\", account, cluster, at) VALUES (?, ?, ?, ?)",
                        [("usercora", "shared", "", int(time.time())), ("userfar", "zedp_acct", "otter", int(time.time())),
                         ("usernew", "zedp_acct", "", int(time.time()) - 2 * 86400)])
+        for token, (user, account) in TOKENS.items():
+            db.execute("INSERT INTO running (cluster, job_id, \"user\", account, partition, name, program, state, start, nodes, node_list, cpus, cores, queued_at, last, rule, text, losing_cores) "
+                       "VALUES ('heron', ?, ?, ?, 'batch', ?, ?, 'RUNNING', ?, 1, ?, 8, 8.0, ?, ?, 'cpu.unused', ?, 4.0)",
+                       (IDS[token] + 90, user, account, token + "_runs", "/opt/%s_prog" % token, int(time.time()) - 3600, token + "-n1", int(time.time()), int(time.time()), token + " wastes"))
     os.chmod(TMP, 0o755)
     os.chmod(d, 0o755)
     for name in os.listdir(d):
@@ -145,18 +149,18 @@ def pages():
     """Of the table of pages, so that no new one is left out: path and arguments."""
     with open(os.path.join(ROOT, "user/cmd/jobprof/serve_page.c")) as f:
         table = re.search(r"static const struct page pages\[\] = \{(.*?)\n\};", f.read(), re.S)[1]
-    return [("/" + p, words.split()) for p, words in re.findall(r'\{"/(\w+)",.*?\n?.*?"( [^"]*)"', table)]
+    return [("/" + re.match(r"\w+", row)[0], re.search(r'"( [^"]*)"', row)[1].split()) for row in re.split(r'\{"/', table)[1:]]
 
 
-def addresses():
-    """Each page in each form, with all times, and with filters that name what others have; the pages of jobs of all."""
+def addresses(fully=True):
+    """Each page in each form, with all times, and with filters that name what others have; the pages of jobs of all. Not fully: fewer of these."""
     for page, arguments in pages():
         for form in ("", ".json", ".csv"):
             yield page + form
-            for query in ("since=all", "since=all&user=userzed", "since=all&project=zedp_acct,shared", "since=all&name=zedp", "since=all&node=zedp-n1", "since=all&program=zedp",
+            for query in ("since=all", "since=all&user=userzed", "since=2026-09-20&until=2026-10-20&node=common-n1")[:3 if not form else 1] if not fully else ("since=all", "since=all&user=userzed", "since=all&project=zedp_acct,shared", "since=all&name=zedp", "since=all&node=zedp-n1", "since=2026-09-20&until=2026-10-20&node=common-n1", "since=all&program=zedp",
                           "since=all&jobs=%d" % IDS["zedp"], "since=all&finding=any", "since=2026-11-01&until=2026-11-15"):
                 yield "%s%s?%s" % (page, form, query)
-            for a in arguments:
+            for a in arguments if fully else ():
                 for value in {"by": ("user", "project", "name", "node", "program", "signature"), "sort": ("jobs",)}.get(a, ("",)):
                     yield "%s%s?since=all&%s%s" % (page, form, a, "=" + value if value else "")
     for token in TOKENS:
@@ -192,30 +196,62 @@ def without_question(text, address):
     return re.sub(rb'(id="(?:site|data)">).*?</script>', b"", text, flags=re.S) + b"".join(scripts)
 
 
-def nobody_sees_more():
-    """A walk over all addresses in each role."""
+def walk(s, asked, allowed):
+    bad, seen, failed = [], {}, []
+    for a in asked:
+        answer = s.ask(a, headers=[("Accept-Encoding", "gzip")])
+        text = body_of(answer)
+        words = foreign(without_question(text, a), allowed)
+        if words:
+            bad.append((a, answer[0], words))
+        for t in TOKENS:
+            if t.encode() in text:
+                seen.setdefault(t, set()).add(a.partition("?")[0])
+        failed += [a] if answer[0] >= 500 else []
+    return bad[:5], len(bad), {t: len(v) for t, v in seen.items()}, failed[:5]
+
+
+def walk_as(roles, asked):
     s = serve()
-    asked = list(addresses())
     try:
-        for who, allowed in SEES.items():
-            def walk():
-                bad, seen = [], {}
-                for a in asked:
-                    status, headers, body = s.ask(a, headers=[("Accept-Encoding", "gzip")])
-                    text = body_of((status, headers, body))
-                    words = foreign(without_question(text, a), allowed)
-                    if words:
-                        bad.append((a, status, words, text[:0].decode()))
-                    for t in TOKENS:
-                        if t.encode() in text:
-                            seen.setdefault(t, set()).add(a.partition("?")[0])
-                    seen.setdefault(status, set()).add(a)
-                return bad[:5], len(bad), {t: len(v) for t, v in seen.items() if t in TOKENS}, {k: sorted(v)[:4] for k, v in seen.items() if k in (500, 503)}
-            uid = uid_of(who)
-            bad, n, seen, failed = in_child(lambda: ((os.setgroups([]), os.setgid(100), os.setuid(uid)) if uid else None, walk())[1])
+        for who in roles:
+            uid, allowed = uid_of(who), SEES[who]
+            bad, n, seen, failed = in_child(lambda: ((os.setgroups([]), os.setgid(100), os.setuid(uid)) if uid else None, walk(s, asked, allowed))[1])
             is_equal("%s: no byte of others in %d addresses" % (who, len(asked)), (n, bad), (0, []))
             is_true("%s: what the role shows is there" % who, all(seen.get(t, 0) > 5 for t in allowed), seen)
-            is_equal("%s: no address fails" % who, failed, {})
+            is_equal("%s: no address fails" % who, failed, [])
+    finally:
+        s.end()
+
+
+def nobody_sees_more():
+    """A walk over all pages."""
+    walk_as(("userann", "usercora"), list(addresses(False)))
+
+
+@in_full
+def no_role_sees_more():
+    """With all forms and filters, in each role."""
+    walk_as(SEES, list(addresses()))
+
+
+def streams():
+    """Of running jobs: each reader has own ones, a coordinator those of the account, staff all; it is logged when a stream begins."""
+    s = serve()
+    def first(uid):
+        with socket.socket(socket.AF_UNIX) as c:
+            c.settimeout(20)
+            c.connect(s.socket)
+            c.sendall(b"GET /running.events?all HTTP/1.1\r\nHost: x\r\n\r\n")
+            text = b""
+            while text.count(b"\n\n") < 1 and (part := c.recv(65536)):
+                text += part
+            return text
+    try:
+        for who, allowed in SEES.items():
+            uid = uid_of(who)
+            text = in_child(lambda: ((os.setgroups([]), os.setgid(100), os.setuid(uid)) if uid else None, first(uid))[1])
+            is_equal("%s: a stream of running jobs" % who, (b"text/event-stream" in text, {t for t in TOKENS if t.encode() in text}), (True, allowed))
     finally:
         s.end()
 
@@ -281,8 +317,11 @@ def a_right_ends():
 
 def files_are_their_owners():
     """The service may read all profiles; a link in a user's directory, in the place of a known file, leads to nobody else's."""
-    path = made()
-    s = serve()
+    for uid in (SERVICE, 0):
+        links_lead_nowhere(serve(uid=uid))
+
+
+def links_lead_nowhere(s):
     mine, theirs = IDS["anns"] + EACH, IDS["zedp"] + EACH
     file = os.path.join(profiles(), "userann", "job_%d.h5" % mine)
     try:
@@ -459,6 +498,44 @@ def what_is_said():
         s.end()
 
 
+def nobody_is_held_up():
+    """By a user who asks for many pages at once."""
+    s = serve()
+    done = []
+    def ask(who):
+        with socket.socket(socket.AF_UNIX) as c:
+            c.settimeout(60)
+            c.connect(s.socket)
+            c.sendall(b"GET /usage.json?since=all&by=name HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            yield
+            while c.recv(65536):
+                pass
+        done.append(who)
+    def as_user(who, n):
+        def run():
+            os.setgroups([])
+            os.setgid(100)
+            os.setuid(USERS[who])
+            asked = [ask(who) for _ in range(n)]
+            for a in asked:
+                next(a)
+            asked_at = time.monotonic()
+            for a in asked:
+                next(a, None)
+            return asked_at, time.monotonic()
+        return in_child(run)
+    try:
+        many = {}
+        t = threading.Thread(target=lambda: many.update(many=as_user("userann", 150)))
+        t.start()
+        time.sleep(0.3)
+        _, one = as_user("userbob", 1)
+        t.join()
+        is_true("another user's page comes before the last of 150", one < many["many"][1] - 0.2, (one, many))
+    finally:
+        s.end()
+
+
 def by_another_name():
     """--own: a page of another site whose name leads to this machine (DNS rebinding)."""
     s = Server("--database", made(), own=True)
@@ -511,5 +588,5 @@ def coordinators_come_from_sacctmgr():
 
 
 if __name__ == "__main__":
-    run_tests((nobody_sees_more, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, refused_alike, the_proxy, who_looked, staff_notes_contacts, from_other_places, what_is_said,
+    run_tests((nobody_sees_more, no_role_sees_more, streams, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, refused_alike, the_proxy, who_looked, staff_notes_contacts, from_other_places, what_is_said, nobody_is_held_up,
                by_another_name, coordinators_come_from_sacctmgr))

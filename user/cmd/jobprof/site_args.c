@@ -461,14 +461,19 @@ void site_args__say_none(const char *where)
 	free(name);
 }
 
-#define LIMIT_S 30 /* limit of a verb's queries; JOBPROF_LIMIT: another one, 0: none */
+/* Limits of a verb's queries, s; JOBPROF_LIMIT: another one, 0: none. A server has many viewers. */
+#define LIMIT_S	      30
+#define LIMIT_SERVE_S 10
+#define LIMIT_USER_S  3 /* there, for who does not see all */
 
-static double limit_s(void)
+static double limit_s(const struct viewer *v)
 {
 	const char *text = getenv("JOBPROF_LIMIT");
 	double s;
 
-	return text && !parse_double(text, &s) ? s : LIMIT_S;
+	if (text && !parse_double(text, &s))
+		return s;
+	return !site_viewer__where() ? LIMIT_S : v->sees_all ? LIMIT_SERVE_S : LIMIT_USER_S;
 }
 
 int site_args__open(const struct site_args *a, struct index *ix, struct viewer *v)
@@ -495,7 +500,7 @@ int site_args__open(const struct site_args *a, struct index *ix, struct viewer *
 	free(path);
 	if (err)
 		return 1;
-	db__limit(ix->db, limit_s());
+	db__limit(ix->db, limit_s(v));
 	err = site_viewer__add_accounts(v, ix, &a->filter, a->asks_sums) ? 1 : 0;
 	if (!err)
 		err = site_filter__check_finding(a, ix, v);
