@@ -13,8 +13,8 @@
 #include "index/contact.h"
 #include "view/report/report_text.h"
 
-#define HIDDEN(key, kind)                       \
-	{                                       \
+#define HIDDEN(key, kind)                           \
+	{                                           \
 		key, "", NULL, kind, SITE_HIDDEN, 0 \
 	}
 

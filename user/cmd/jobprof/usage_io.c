@@ -177,8 +177,8 @@ static bool bin_of(double v, int *bin)
 	return true;
 }
 
-static int ask_plane(struct index *ix, const struct site_args *a, const struct viewer *v, unsigned d,
-		     struct plane *p)
+static int ask_plane(struct index *ix, const struct site_args *a, const struct viewer *v,
+		     unsigned d, struct plane *p)
 {
 	struct db_rows r = {0};
 	struct query q;
