@@ -170,7 +170,7 @@ struct plane {
 /* False: the value is in no bin, as it is below 1. */
 static bool bin_of(double v, int *bin)
 {
-	if (!(v >= 1))
+	if (!(v >= 1) || !isfinite(v))
 		return false;
 	frexp(v, bin);
 	*bin = *bin - 1 < HIST_BINS ? *bin - 1 : HIST_BINS - 1;
