@@ -11,7 +11,8 @@ struct contact {
 	double at; /* Unix time */
 	const char *who, *user, *account, *rule, *signature, *ticket, *text;
 	int64_t job; /* 0: no particular one */
-	const char *name; /* of a job of the signature; NULL: not known, and never of contact__add() */
+	const char
+		*name; /* of a job of the signature; NULL: not known, and never of contact__add() */
 };
 
 /* Stores a contact. 0 or -errno, logged. */
@@ -49,8 +50,9 @@ struct advice_sum {
 
 void contact__add_up(struct advice_sum *s, const struct advice *a);
 
-/* The last contact with the user about the rule, or about no particular one, in jobs of the signature
- * or in all, that the viewer may see. 0; -ENOENT: there is none; -errno. *c points into *texts. */
+/* The last contact with the user about the rule, or about no particular one, in jobs of the
+ * signature or in all, that the viewer may see. 0; -ENOENT: there is none; -errno. *c points into
+ * *texts. */
 int contact__last(struct contact *c, struct advice *a, struct index *ix, const struct viewer *v,
 		  const struct contact *like, struct string_list *texts);
 

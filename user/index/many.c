@@ -208,8 +208,9 @@ int many__dearest(struct many_dearest *out, struct index *ix, const struct job_f
 		       "FROM job j JOIN finding f ON f.job = j.id");
 	if (!err)
 		err = query__where(&q, &of, v);
-	query__add(&q, " AND f.rule = ? ORDER BY COALESCE(j.disagrees, 0), f.cost_core_s DESC NULLS "
-		       "LAST, j.start DESC, j.id DESC LIMIT 1");
+	query__add(&q,
+		   " AND f.rule = ? ORDER BY COALESCE(j.disagrees, 0), f.cost_core_s DESC NULLS "
+		   "LAST, j.start DESC, j.id DESC LIMIT 1");
 	query__arg(&q, db_value__text(rule));
 	if (!err)
 		err = query__ask(&q, ix->db, &r);

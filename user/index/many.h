@@ -10,7 +10,7 @@
 /* A rule's findings in the jobs of one signature. The texts are valid during the call. */
 struct many {
 	const char *signature, *user, *account, *name, *program, *rule;
-	char dearest[MANY_JOB]; /* the job that it cost most, as many__dearest() has it */
+	char dearest[MANY_JOB];	  /* the job that it cost most, as many__dearest() has it */
 	bool are_tasks;		  /* all judged jobs are tasks of arrays */
 	int severity;		  /* the worst */
 	double jobs, of;	  /* jobs that have it, judged jobs */
@@ -35,8 +35,8 @@ typedef int many_take(void *arg, const struct many *m);
  * of their dearest. 0, -errno, or what take returned. */
 int many__each(struct index *ix, const struct job_filter *f, const struct viewer *v, unsigned most,
 	       many_take *take, void *arg);
-/* The job of a signature (NULL: of any) that a rule's finding cost most; of these one whose profile agrees with Slurm,
- * if there is one. many_dearest__free() ends it. */
+/* The job of a signature (NULL: of any) that a rule's finding cost most; of these one whose profile
+ * agrees with Slurm, if there is one. many_dearest__free() ends it. */
 struct many_dearest {
 	char job[MANY_JOB]; /* "": there is none that the viewer may see */
 	int severity;

@@ -122,7 +122,7 @@ const cut = (c) => [c.left ? 'l' : '', c.isLong ? 'say' : ''].join(' ').trim() |
 function part(id, title, note, columns, rows) {
 	const some = columns.filter((c) => !c.has || rows.some(c.has));
 
-	return rows.length ? low(section(id, title, note, el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${title}` }, el('table', { class: 'g' },
+	return rows.length ? low(section(id, title, note, el('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': `Table: ${title}` }, el('table', { class: 'g' },
 		el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', class: cut(c) }, el('span', { class: 't' }, c.head), el('span', { class: 'u' }, c.unit ?? ''))))),
 		el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: cut(c) }, c.cell(r)))))))))) : null;
 }

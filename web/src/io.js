@@ -118,18 +118,18 @@ export function volume(v) {
 
 const head = (texts) => el('thead', {}, el('tr', {}, texts.map((t, i) => (t ? el('th', { scope: 'col', class: i ? null : 'l' }, t) : el('td')))));
 const body = (rows) => el('tbody', {}, rows.map((r) => el('tr', {}, r.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: i ? null : 'l' }, c)))));
-const plain = (label, heads, rows) => el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${label}` }, el('table', { class: 'g' }, head(heads), body(rows)));
+const plain = (label, heads, rows) => el('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': `Table: ${label}` }, el('table', { class: 'g' }, head(heads), body(rows)));
 const capital = (s) => s[0].toUpperCase() + s.slice(1);
 const two = (v) => (known(v) ? v.toFixed(2) : '?');
 const top = (v) => (known(v) ? share(v) : '\u2013');
 
 const moved = (d) => low(section('moved', 'How much, how fast', '80 % of the jobs are at or below the value of that column; top 20 %: the share of all bytes that the 20 % of the jobs with most bytes move',
-	plain('How much, how fast', ['', 'Jobs', '50 %', '80 %', '95 %', 'Most', 'All', 'Top 20 %'], d.moved.map((r) => { const s = r.unit === 'B/s' ? '/s' : ''; return [capital(r.quantity), count(r.jobs), ...[r.p50, r.p80, r.p95, r.most].map((v) => (known(v) ? `${volume(v)}${s}` : '?')), s ? '\u2013' : volume(r.sum), top(r.top_share)]; }))));
+	plain('How much, how fast', ['Quantity', 'Jobs', '50 %', '80 %', '95 %', 'Most', 'All', 'Top 20 %'], d.moved.map((r) => { const s = r.unit === 'B/s' ? '/s' : ''; return [capital(r.quantity), count(r.jobs), ...[r.p50, r.p80, r.p95, r.most].map((v) => (known(v) ? `${volume(v)}${s}` : '?')), s ? '\u2013' : volume(r.sum), top(r.top_share)]; }))));
 
 const usual = (d) => low(section('usual', 'Intensity, burstiness, parallel intensity', '80 % of the jobs are at or below; a node counts in an interval in which it moves more than the threshold',
-	plain('At thresholds', ['', '0 B', '128 KiB', '1 MiB'], d.usual.map((r) => [r.quantity, two(r.c0), two(r.c128k), two(r.c1m)]))));
+	plain('At thresholds', ['Quantity', '0 B', '128 KiB', '1 MiB'], d.usual.map((r) => [r.quantity, two(r.c0), two(r.c128k), two(r.c1m)]))));
 
-const systems = (d) => (d.file_systems.length ? low(section('fs', 'Of each network file system', 'from jobs with nodes of their own: elsewhere nobody knows whose bytes these are', plain('Of each network file system', ['File system', '', 'Jobs', '50 %', '80 %', '95 %', 'Most', 'All', '% of all', 'Top 20 %', '80 % of rates', 'Highest'],
+const systems = (d) => (d.file_systems.length ? low(section('fs', 'Of each network file system', 'from jobs with nodes of their own: elsewhere nobody knows whose bytes these are', plain('Of each network file system', ['File system', 'Moved', 'Jobs', '50 %', '80 %', '95 %', 'Most', 'All', '% of all', 'Top 20 %', '80 % of rates', 'Highest'],
 	d.file_systems.map((r) => [name(r.file_system, 40), r.quantity, count(r.jobs), volume(r.p50), volume(r.p80), volume(r.p95), volume(r.most), volume(r.sum), top(r.of_all), top(r.top_share), known(r.bw_p80) ? `${volume(r.bw_p80)}/s` : '?', known(r.bw_most) ? `${volume(r.bw_most)}/s` : '?'])))) : null);
 
 function sentence(d) {

@@ -62,7 +62,7 @@ function weeksCell(c) {
 const LOST = 'core time that would come back if the finding were followed; a job with several counts in each';
 
 const left = (d) => [
-	{ key: 'rule', head: 'Finding', left: true, fixed: true, kind: (r) => [severity(r.severity), ' ', el('a', { href: address('findings', { ...site.arguments, finding: r.rule }), title: r.rule, 'aria-current': r.rule === d.finding ? 'true' : null }, wordsOf(r.rule))], about: 'a click shows whose jobs have it' },
+	{ key: 'words', head: 'Finding', left: true, fixed: true, kind: (r) => [severity(r.severity), ' ', el('a', { href: address('findings', { ...site.arguments, finding: r.rule }), title: r.rule, 'aria-current': r.rule === d.finding ? 'true' : null }, wordsOf(r.rule))], about: 'a click shows whose jobs have it' },
 	{ key: 'jobs', head: 'Jobs', kind: 'count', fixed: true, about: 'with the finding' },
 	{ key: 'users', wide: true, head: 'Users', kind: 'count', fixed: true, about: 'of these jobs' },
 	{ key: 'cost_core_s', head: 'Lost', unit: 'core-h', fixed: true, kind: (r) => (r.cost_core_s > 0 ? el('b', {}, cells.hours(r.cost_core_s)) : soft('note')), about: LOST },
@@ -79,7 +79,7 @@ const right = (d) => [
 	{ key: 'jobs', head: 'Jobs', kind: 'count', fixed: true, about: 'of this application with the finding' },
 	{ key: 'cost_core_s', head: 'Lost', unit: 'core-h', fixed: true, kind: (r) => el('b', {}, cells.hours(r.cost_core_s)), about: LOST },
 	{ key: 'cost_money', head: 'Lost', unit: d.currency, fixed: true, rare: true, kind: (r) => money(r.cost_money), about: 'at the price of a core-hour' },
-	{ key: 'contacted_at', wide: true, head: 'Contacted', unit: 'when, by whom, ticket', left: true, fixed: true, kind: (r) => (known(r.contacted_at) ? [`${date(r.contacted_at)} `, name(r.contacted_by ?? '', 12), ' ', name(r.ticket ?? '', 14)] : soft('not yet')), about: 'the last time, because of this finding or of all' },
+	{ key: 'contact', wide: true, head: 'Contacted', unit: 'when, by whom, ticket', left: true, fixed: true, kind: (r) => (known(r.contacted_at) ? [`${date(r.contacted_at)} `, name(r.contacted_by ?? '', 12), ' ', name(r.ticket ?? '', 14)] : soft('not yet')), about: 'the last time, because of this finding or of all' },
 	{ key: 'weeks', wide: true, head: 'Before | after', unit: 'lost core-h, each week', left: true, fixed: true, rare: true, kind: weeksCell, about: 'of 6 weeks before and up to 8 after the contact, which is the line' },
 	{ key: 'verdict', head: 'Since then', left: true, fixed: true, rare: true, kind: verdictCell, about: 'lost after the contact against before, for each core-hour held; needs 5 runs and a week' },
 ];
@@ -167,12 +167,12 @@ export function findings({ findings: d }) {
 // ---- whether contacts helped
 
 const contactColumns = (isMoney) => [
-	{ key: 'at', head: 'Contacted', left: true, kind: (c) => date(c.at), about: 'the day' },
+	{ key: 'day', head: 'Contacted', left: true, kind: (c) => date(c.at), about: 'the day' },
 	{ key: 'ticket', wide: true, head: 'Ticket', left: true, kind: (c) => name(c.ticket ?? '', 20), about: 'of the contact' },
 	{ key: 'who', wide: true, head: 'By', left: true, kind: (c) => name(c.who ?? '', 16), about: 'who noted it' },
 	{ key: 'user', head: 'User', left: true, kind: (c) => [c.user ? link('jobs', { user: c.user, ...(c.signature ? { signature: c.signature } : {}), since: 'all' }, name(c.user, 20)) : soft('?'), soft(' ', name(c.account ?? '', 16))], about: 'and project; opens the jobs' },
 	{ key: 'name', wide: true, head: 'Application', left: true, kind: (c) => (c.name ? name(c.name, 26) : soft('all')), about: 'name of the jobs that it was about' },
-	{ key: 'rule', head: 'Finding', left: true, kind: (c) => (c.rule ? el('span', { title: c.rule }, wordsOf(c.rule)) : soft('any')), about: 'that it was about' },
+	{ key: 'words', head: 'Finding', left: true, kind: (c) => (c.rule ? el('span', { title: c.rule }, wordsOf(c.rule)) : soft('any')), about: 'that it was about' },
 	{ key: 'lost_before_core_s_week', wide: true, head: 'Before', unit: 'lost core-h a week', kind: 'hours', about: 'mean of 6 weeks before the contact' },
 	{ key: 'lost_after_core_s_week', wide: true, head: 'After', unit: 'lost core-h a week', kind: (c) => (known(c.lost_after_core_s_week) ? cells.hours(c.lost_after_core_s_week) : soft('not known')), about: 'mean of up to 8 weeks since' },
 	{ key: 'saved_core_s_week', head: 'Saved', unit: 'core-h a week', kind: (c) => (known(c.saved_core_s_week) ? el(c.saved_core_s_week > 0 ? 'b' : 'span', {}, cells.hours(c.saved_core_s_week)) : soft('?')), about: 'of what would be lost if the core time since had the lost share of before: who runs less has not improved' },

@@ -4,6 +4,7 @@
 import { el, name, soft } from './dom.js';
 import { count, plural, share } from './format.js';
 import { address, cells, drawParts, filters, known, link, means, shell, site, table } from './site.js';
+import { coordinated } from './sees.js';
 import { spark } from './spark.js';
 
 const WORDS = ['project', 'user', 'name', 'program', 'partition', 'state', 'node'];
@@ -12,7 +13,6 @@ const EXACT = { name: true, program: true };
 const PATH = ['cluster', 'partition', 'state', 'project', 'user', 'name', 'program'];
 const BIN = 5; // percent
 
-const sees = () => (Array.isArray(site.sees) ? site.sees : null); // accounts whose coordinator the viewer is
 const money = (v) => (known(v) ? count(Math.round(v)) : '?');
 
 // The same page with other arguments; null takes one away.
@@ -27,8 +27,7 @@ export function follow(by, r) {
 	return NEXT[by] ? link(site.page, { ...chosen, by: NEXT[by] }, name(key, 40)) : link('jobs', chosen, name(key, 40));
 }
 
-export const tabs = (by) => el('p', { class: 'choice', role: 'group', 'aria-label': 'Rows' }, WORDS.filter((w) => w !== 'project' || sees()?.length !== 1 || by === w)
-	.map((w) => el('a', { href: to({ by: w, sort: null }), 'aria-current': w === by ? 'true' : null }, `by ${w === 'name' ? 'job name' : w}`)));
+export const tabs = (by) => el('p', { class: 'choice', role: 'group', 'aria-label': 'Rows' }, WORDS.map((w) => el('a', { href: to({ by: w, sort: null }), 'aria-current': w === by ? 'true' : null }, `by ${w === 'name' ? 'job name' : w}`)));
 
 export const first = (by) => ({ key: by, head: by === 'name' ? 'Job name' : by[0].toUpperCase() + by.slice(1), left: true, kind: (r) => (r[by] ? follow(by, r) : soft('not known')),
 	about: 'leads one level down: of a project to its users, of a user to the names of jobs, of a name to the jobs' });
@@ -117,8 +116,8 @@ export const ofUsage = (by, currency) => [first(by),
 	{ key: 'max_nodes', wide: true, head: 'Nodes', unit: 'most', kind: 'count', rare: true, about: 'of one job' },
 	{ key: 'max_cores', wide: true, head: 'Cores', unit: 'most', kind: 'count', rare: true, about: 'of one job' },
 	{ key: 'max_pending_s', wide: true, head: 'Pending', unit: 'longest, h:min', kind: 'duration', rare: true, about: 'the longest time that a job waited in the queue' },
-	{ key: 'run_s', wide: true, head: 'Run time', unit: 'all, h', kind: 'hours', about: 'sum of the jobs\u2019 run times' },
-	{ key: 'footprints', wide: true, head: 'Footprints', unit: '% of jobs', kind: (r) => (r.jobs ? share(r.footprints / r.jobs) : '?'), about: 'jobs whose footprint is known; the others ran shortly or have no profile' },
+	{ key: 'run_s', wide: true, head: 'Run time', unit: 'h, all', kind: 'hours', about: 'sum of the jobs\u2019 run times' },
+	{ key: 'footprint_share', wide: true, fixed: true, head: 'Footprints', unit: '% of jobs', kind: (r) => (r.jobs ? share(r.footprints / r.jobs) : '?'), about: 'jobs whose footprint is known; the others ran shortly or have no profile' },
 	{ key: 'held_core_s', head: 'Held', unit: 'core-h', kind: 'hours', about: 'cores by the time that they were held' },
 	{ key: 'cpu_share', head: 'CPU', unit: '% of held', kind: 'part', about: 'CPU time of what jobs with a profile held' },
 	{ key: 'lost_core_s', head: 'Lost', unit: 'core-h', kind: bold('lost_core_s'), about: LOST },
@@ -146,9 +145,9 @@ function sentence(d) {
 const none = () => el('p', { class: 'none' }, el('b', {}, 'No job in this choice. '), 'Another time, or ', el('a', { href: address(site.page, { since: 'all' }) }, 'all jobs of all times'), '.');
 
 export function usage({ usage: d, histograms: h }) {
-	const columns = ofUsage(d.by, d.currency), own = sees();
+	const columns = ofUsage(d.by, d.currency), projects = coordinated(site);
 
-	shell('Usage', [own ? ['of ', own.map((a, i) => [i ? ', ' : '', el('b', {}, name(a, 30))]), ', whose coordinator you are: '] : '', sentence(d)], filters('30d'), h ? histograms(h) : null, tabs(d.by), crumbs(d),
+	shell('Usage', [projects.length ? ['Own jobs, and those of ', projects.map((a, i) => [i ? ', ' : '', link('usage', { project: a, by: 'user' }, name(a, 30))]), ', which you coordinate: '] : '', sentence(d)], filters('30d'), h ? histograms(h) : null, tabs(d.by), crumbs(d),
 		d.rows.length ? table('Usage', columns, d.rows, { sort: 'lost_core_s', sum: d.sum }) : none(),
 		d.groups > d.rows.length ? el('p', { class: 'soft' }, `These are the first ${count(d.rows.length)} of ${count(d.groups)}. `, link(site.page, { ...site.arguments, all: 1 }, 'All of them')) : null, means(columns));
 	drawParts(document.body);

@@ -209,7 +209,7 @@ def sums_are_those_of_sql():
             got = ask("/jobs.json?since=all")
             is_equal("sums, /jobs of %s" % who, (got["matching"], close(got["held_core_s"], held), close(got["lost_core_s"], lost)), (jobs, True, True))
             for by, column in (("user", "user"), ("project", "account"), ("state", "state"), ("name", "name")):
-                got = {r[by] or "": (r["jobs"], r["held_core_s"], r["lost_core_s"], r["energy_kwh"] if "energy_kwh" in r else None) for r in ask("/usage.json?since=all&all&by=" + by)["rows"]}
+                got = {r[by] or "": (r["jobs"], r["held_core_s"], r["lost_core_s"], r["energy_kwh"] if "energy_kwh" in r else None) for r in ask("/usage.json?since=all&all&by=" + by)["usage"]["rows"]}
                 want = {k or "": v for k, *v in query(index(), "SELECT %s, count(*), sum(held_core_s), sum(lost_core_s) FROM job%s GROUP BY 1" % (column, of))}
                 wrong = [k for k in want if k not in got or got[k][0] != want[k][0] or any((a is None) != (b is None) or a is not None and not math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-6) for a, b in zip(got[k][1:3], want[k][1:3]))]
                 is_equal("sums, /usage by %s of %s" % (by, who), (wrong[:3], len(got)), ([], len(want)))

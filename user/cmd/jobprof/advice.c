@@ -95,7 +95,7 @@ static json_t *saved_json(const struct site_args *a, const struct advice_sum *s)
 static int print_contacts(struct index *ix, const struct site_args *a, const struct viewer *v)
 {
 	struct site_table t = {.columns = site_contact__columns,
-				.ncolumns = site_contact__ncolumns};
+			       .ncolumns = site_contact__ncolumns};
 	struct adding w = {.filter = &a->filter, .t = &t};
 	const bool is_text = !a->json && !a->csv;
 	int status = contact__each(ix, a->filter.since, v, add_advice, &w) ? 1 : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jobprof findings: which findings cost most, in whose jobs, and who was written to because of them. */
+/* jobprof findings: which findings cost most, in whose jobs, and who was written to because of
+ * them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,9 +33,10 @@ static const struct opt opts[] = {
 const struct command cmd_findings = {
 	.name = "jobprof findings",
 	.usage = "[--finding RULE] [OPTION]...",
-	.about = "Which findings cost most, and how many jobs and users have them; without options\n"
-		 "of the last 30 days. Then whose jobs have the dearest one, or that of --finding,\n"
-		 "and when these users were written to.",
+	.about =
+		"Which findings cost most, and how many jobs and users have them; without options\n"
+		"of the last 30 days. Then whose jobs have the dearest one, or that of --finding,\n"
+		"and when these users were written to.",
 	.opts = opts,
 };
 
@@ -64,23 +66,23 @@ struct asking {
 	char *rule;		  /* whose jobs are looked at; NULL: there is none */
 	struct site_table rules, changes;
 	double jobs, held_s, lost_s, lost_gpu_s, profiled_s; /* of all jobs */
-	double signatures;	  /* with the rule, of which `changes` has the dearest */
+	double signatures; /* with the rule, of which `changes` has the dearest */
 	struct site_points points;
 };
 
 /* Whether somebody was written to of late because of the finding, or of none in particular. */
-#define IS_CONTACTED(user, rule)                                                                    \
-	"(" user " || '\t' || " rule " IN (SELECT c.\"user\" || '\t' || c.rule FROM contact c "     \
-	"WHERE c.at >= ? AND c.\"user\" IS NOT NULL AND c.rule IS NOT NULL) OR " user               \
-	" IN (SELECT c.\"user\" FROM contact c WHERE c.at >= ? AND c.\"user\" IS NOT NULL AND "     \
+#define IS_CONTACTED(user, rule)                                                                \
+	"(" user " || '\t' || " rule " IN (SELECT c.\"user\" || '\t' || c.rule FROM contact c " \
+	"WHERE c.at >= ? AND c.\"user\" IS NOT NULL AND c.rule IS NOT NULL) OR " user           \
+	" IN (SELECT c.\"user\" FROM contact c WHERE c.at >= ? AND c.\"user\" IS NOT NULL AND " \
 	"c.rule IS NULL))"
-#define OF_DAYS                                                                                     \
-	"s.rule, max(s.severity), CAST(sum(s.jobs) AS BIGINT), count(DISTINCT s.\"user\"), "        \
-	"count(DISTINCT s.account), sum(s.cost_core_s), count(DISTINCT CASE WHEN " IS_CONTACTED(    \
+#define OF_DAYS                                                                                  \
+	"s.rule, max(s.severity), CAST(sum(s.jobs) AS BIGINT), count(DISTINCT s.\"user\"), "     \
+	"count(DISTINCT s.account), sum(s.cost_core_s), count(DISTINCT CASE WHEN " IS_CONTACTED( \
 		"s.\"user\"", "s.rule") " THEN s.\"user\" END)"
-#define OF_JOBS                                                                                     \
-	"f.rule, max(f.severity), count(DISTINCT j.id), count(DISTINCT j.\"user\"), "               \
-	"count(DISTINCT j.account), sum(f.cost_core_s), count(DISTINCT CASE WHEN " IS_CONTACTED(    \
+#define OF_JOBS                                                                                  \
+	"f.rule, max(f.severity), count(DISTINCT j.id), count(DISTINCT j.\"user\"), "            \
+	"count(DISTINCT j.account), sum(f.cost_core_s), count(DISTINCT CASE WHEN " IS_CONTACTED( \
 		"j.\"user\"", "f.rule") " THEN j.\"user\" END)"
 
 /* Adds the tables of findings, and the conditions on them. */
@@ -209,11 +211,12 @@ static int ask_total(struct asking *w)
 	struct query q;
 	int err = query__init(&q);
 
-	query__add(&q, table ? "SELECT COALESCE(CAST(sum(s.jobs) AS BIGINT), 0), sum(s.held_core_s), "
-			       "sum(s.lost_core_s), sum(s.lost_gpu_s), sum(s.profiled_core_s) FROM "
-			     : "SELECT count(*), sum(j.held_core_s), sum(j.lost_core_s), "
-			       "sum(j.lost_gpu_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 ELSE "
-			       "j.held_core_s END) FROM job j");
+	query__add(&q,
+		   table ? "SELECT COALESCE(CAST(sum(s.jobs) AS BIGINT), 0), sum(s.held_core_s), "
+			   "sum(s.lost_core_s), sum(s.lost_gpu_s), sum(s.profiled_core_s) FROM "
+			 : "SELECT count(*), sum(j.held_core_s), sum(j.lost_core_s), "
+			   "sum(j.lost_gpu_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 ELSE "
+			   "j.held_core_s END) FROM job j");
 	query__add(&q, table ? table : "");
 	query__add(&q, table ? " s" : "");
 	if (table)
@@ -386,7 +389,8 @@ static int check(const struct options *o, bool has_words)
 		return options__wrong(&cmd_findings, "it takes options alone");
 	if (!o->site.filter.finding || job_filter__has_rule(&o->site.filter))
 		return 0;
-	return options__wrong(&cmd_findings, "--finding %s: it is one rule", o->site.filter.finding);
+	return options__wrong(&cmd_findings, "--finding %s: it is one rule",
+			      o->site.filter.finding);
 }
 
 int verb_findings(int argc, char **argv)
@@ -396,12 +400,12 @@ int verb_findings(int argc, char **argv)
 	struct options o = {0};
 	struct viewer viewer;
 	struct index ix;
-	struct asking w = {.ix = &ix,
-			   .site = &o.site,
-			   .viewer = &viewer,
-			   .rules = {.columns = own, .ncolumns = N_COLUMNS},
-			   .changes = {.columns = site_change__columns,
-				       .ncolumns = site_change__ncolumns}};
+	struct asking w = {
+		.ix = &ix,
+		.site = &o.site,
+		.viewer = &viewer,
+		.rules = {.columns = own, .ncolumns = N_COLUMNS},
+		.changes = {.columns = site_change__columns, .ncolumns = site_change__ncolumns}};
 	int status, err;
 
 	site_args__init(&o.site, "30d");

@@ -13,8 +13,8 @@
 #include "index/contact.h"
 #include "view/report/report_text.h"
 
-#define HIDDEN(key, kind)                       \
-	{                                       \
+#define HIDDEN(key, kind)                           \
+	{                                           \
 		key, "", NULL, kind, SITE_HIDDEN, 0 \
 	}
 
@@ -237,12 +237,11 @@ static int set_contact(struct db_value *row, char weeks[static SITE_SERIES], str
 	return 0;
 }
 
-int site_change__add(struct site_table *t, struct index *ix, const struct viewer *v,
-		     const struct site_args *a, const struct many *m)
+/* Sets the columns that are from the findings. */
+static void set_row(struct db_value *to, const struct site_args *a, const struct many *m,
+		    const char *text)
 {
-	char *text = sentence(m), weeks[SITE_SERIES];
-	struct string_list texts = {0};
-	struct db_value row[N_COLUMNS] = {
+	const struct db_value row[N_COLUMNS] = {
 		db_value__text(m->user),
 		db_value__text(m->name),
 		db_value__text(m->program),
@@ -269,8 +268,21 @@ int site_change__add(struct site_table *t, struct index *ix, const struct viewer
 		db_value__text(*m->dearest ? m->dearest : NULL),
 		db_value__real(site_args__money(a, m->cost_core_s, NAN)),
 	};
-	int err = text ? set_contact(row, weeks, ix, v, m, &texts) : -ENOMEM;
 
+	memcpy(to, row, sizeof(row));
+}
+
+int site_change__add(struct site_table *t, struct index *ix, const struct viewer *v,
+		     const struct site_args *a, const struct many *m)
+{
+	char *text = sentence(m), weeks[SITE_SERIES];
+	struct string_list texts = {0};
+	struct db_value row[N_COLUMNS];
+	int err = -ENOMEM;
+
+	set_row(row, a, m, text);
+	if (text)
+		err = set_contact(row, weeks, ix, v, m, &texts);
 	if (!err)
 		err = site_table__add(t, row);
 	free(text);

@@ -75,8 +75,17 @@ static const struct site_column asks[] = {
 	{"remedy_code", "", NULL, CELL_HIDDEN, 0, 0},
 	{"cost_money", "", NULL, CELL_HIDDEN, 0, 0},
 };
-enum { ASK_RULE = 2, ASK_COST = 5, ASK_SIGNATURE = 7, ASK_JOB, ASK_SEVERITY, ASK_TEXT, ASK_CODE,
-       ASK_MONEY, N_ASKS };
+enum {
+	ASK_RULE = 2,
+	ASK_COST = 5,
+	ASK_SIGNATURE = 7,
+	ASK_JOB,
+	ASK_SEVERITY,
+	ASK_TEXT,
+	ASK_CODE,
+	ASK_MONEY,
+	N_ASKS
+};
 
 static const struct site_column apps[] = {
 	{"user", "user", NULL, CELL_TEXT, 0, 10},
@@ -144,8 +153,9 @@ static int write_findings(struct query *q, struct digest *d, const struct job_fi
 {
 	int err;
 
-	query__add(q, "SELECT f.rule, count(DISTINCT j.id), count(DISTINCT j.\"user\"), "
-		      "sum(f.cost_core_s), max(f.severity) FROM job j JOIN finding f ON f.job = j.id");
+	query__add(q,
+		   "SELECT f.rule, count(DISTINCT j.id), count(DISTINCT j.\"user\"), "
+		   "sum(f.cost_core_s), max(f.severity) FROM job j JOIN finding f ON f.job = j.id");
 	err = query__where(q, f, &d->viewer);
 	query__add(q, " GROUP BY f.rule ORDER BY 4 DESC NULLS LAST, 1");
 	return err;
@@ -385,8 +395,9 @@ static int fill_asked(struct digest *d, struct db_value *v)
 	int err = many__dearest(&of, &d->ix, &d->site->filter, &d->viewer, v[ASK_SIGNATURE].text,
 				v[ASK_RULE].text);
 
-	if (!err && (!set_text(&v[ASK_JOB], of.job) || !set_text(&v[ASK_SEVERITY], severity(of.severity)) ||
-		     !set_text(&v[ASK_TEXT], of.text) || !set_text(&v[ASK_CODE], of.code)))
+	if (!err &&
+	    (!set_text(&v[ASK_JOB], of.job) || !set_text(&v[ASK_SEVERITY], severity(of.severity)) ||
+	     !set_text(&v[ASK_TEXT], of.text) || !set_text(&v[ASK_CODE], of.code)))
 		err = -ENOMEM;
 	many_dearest__free(&of);
 	return err;
@@ -397,8 +408,8 @@ static int fill_finding(struct digest *d, struct db_value *v)
 	struct many_dearest of;
 	int err = many__dearest(&of, &d->ix, &d->site->filter, &d->viewer, NULL, v[0].text);
 
-	if (!err && (!set_text(&v[SEVERITY], severity(v[SEVERITY].i)) || !set_text(&v[DEAREST], of.job) ||
-		     !set_text(&v[OF_USER], of.user)))
+	if (!err && (!set_text(&v[SEVERITY], severity(v[SEVERITY].i)) ||
+		     !set_text(&v[DEAREST], of.job) || !set_text(&v[OF_USER], of.user)))
 		err = -ENOMEM;
 	many_dearest__free(&of);
 	return err;

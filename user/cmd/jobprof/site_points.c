@@ -43,7 +43,10 @@ void site_points__add(const struct site_points *p, struct query *q, bool is_sums
 {
 	char sql[160];
 
-	snprintf(sql, sizeof(sql), "(%s - %lld) * %u / %lld", is_sums ? "s.day" : p->of_days ? "j.day" : "j.start",
+	snprintf(sql, sizeof(sql), "(%s - %lld) * %u / %lld",
+		 is_sums      ? "s.day"
+		 : p->of_days ? "j.day"
+			      : "j.start",
 		 (long long)p->from, p->n, (long long)p->length);
 	query__add(q, sql);
 }

@@ -8,8 +8,8 @@
 #define SITE_POINTS 31 /* most parts */
 
 struct site_points {
-	unsigned n;	 /* 0: the filter has no begin, and there are no parts */
-	bool of_days;	 /* parts are of whole days */
+	unsigned n;	      /* 0: the filter has no begin, and there are no parts */
+	bool of_days;	      /* parts are of whole days */
 	int64_t from, length; /* days since 1970, or s */
 };
 

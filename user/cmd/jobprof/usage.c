@@ -204,6 +204,18 @@ static void set_heads(struct site_column *own, char heads[3][32],
 		own[FAILED].rank = 2; /* failures are what a table of nodes is read for */
 }
 
+/* 0, or 2 and it has said what is wrong. */
+static int check(const struct site_groups_options *o, const char *word)
+{
+	if (word)
+		return options__wrong(&cmd_usage, "\"%s\": jobs are selected by options", word);
+	if (!o->io || (!o->by && !o->sort && !o->histograms))
+		return 0;
+	return options__wrong(&cmd_usage,
+			      "--io takes neither --by nor --sort nor --histograms; without --io, "
+			      "--sort read_bytes shows who reads most");
+}
+
 int verb_usage(int argc, char **argv)
 {
 	struct site_column own[N_COLUMNS];
@@ -231,13 +243,9 @@ int verb_usage(int argc, char **argv)
 	status = options__read(&cmd_usage, argc, argv, &o);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (optind < argc)
-		return options__wrong(&cmd_usage, "\"%s\": jobs are selected by options",
-				      argv[optind]);
-	if (o.io && (o.by || o.sort || o.histograms))
-		return options__wrong(&cmd_usage,
-				      "--io takes neither --by nor --sort nor --histograms; "
-				      "without --io, --sort read_bytes shows who reads most");
+	status = check(&o, optind < argc ? argv[optind] : NULL);
+	if (status)
+		return status;
 	set_heads(own, heads, &o);
 	if (job_filter__has_rule(&o.site.filter))
 		g.sort = own[FINDING].key;

@@ -170,15 +170,15 @@ struct plane {
 /* False: the value is in no bin, as it is below 1. */
 static bool bin_of(double v, int *bin)
 {
-	if (!(v >= 1))
+	if (!(v >= 1) || !isfinite(v))
 		return false;
 	frexp(v, bin);
 	*bin = *bin - 1 < HIST_BINS ? *bin - 1 : HIST_BINS - 1;
 	return true;
 }
 
-static int ask_plane(struct index *ix, const struct site_args *a, const struct viewer *v, unsigned d,
-		     struct plane *p)
+static int ask_plane(struct index *ix, const struct site_args *a, const struct viewer *v,
+		     unsigned d, struct plane *p)
 {
 	struct db_rows r = {0};
 	struct query q;

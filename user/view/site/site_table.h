@@ -35,8 +35,8 @@ enum site_cell_kind {
 void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double v);
 
 #define SITE_SERIES 1024 /* bytes of a series as text */
-/* Writes numbers with blanks between them; NaN, which is unknown, is "-". Of more numbers than there
- * is room for the first ones. */
+/* Writes numbers with blanks between them; NaN, which is unknown, is "-". Of more numbers than
+ * there is room for the first ones. */
 const char *site_series__text(char to[static SITE_SERIES], const double *v, unsigned n);
 
 #define SITE_HIDDEN UINT_MAX /* a rank: text has the column only if rows are sorted by it */
