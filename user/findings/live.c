@@ -13,17 +13,17 @@
 /* By which of the last bins, of 30 s in a job of hours, a pass judges; 0: all. A finding is given
  * by the first pass that has it. */
 static const struct pass {
-	unsigned bins;
 	const char *rule; /* that it is about; NULL: all */
-	bool is_short;	  /* least durations are scaled to it, as in a short run */
-	bool confirms;	  /* a finding of an earlier pass must be one of this, too */
+	unsigned bins;
+	bool is_short; /* least durations are scaled to it, as in a short run */
+	bool confirms; /* a finding of an earlier pass must be one of this, too */
 } passes[] = {
-	{0, NULL, false, false},
-	{0, "mem.leak", true, false},
-	{60, "mem.leak", true, false},
-	{30, "gpu.idle", false, true}, /* a pause long ago is none now */
-	{10, "mem.leak", true, false},
-	{3, "cpu.stacked", false, false},
+	{NULL, 0, false, false},
+	{"mem.leak", 0, true, false},
+	{"mem.leak", 60, true, false},
+	{"gpu.idle", 30, false, true}, /* a pause long ago is none now */
+	{"mem.leak", 10, true, false},
+	{"cpu.stacked", 3, false, false},
 };
 #define N_PASSES (sizeof(passes) / sizeof(*passes))
 

@@ -26,6 +26,8 @@
 	86400.0 /* longest PublishInterval: a directory that has not changed since has no \
 		   running steps */
 
+#define BATCH 500 /* jobs per transaction */
+
 /* The files of a job's steps in a directory. */
 struct step_files {
 	uint32_t job;
@@ -36,6 +38,12 @@ struct step_files {
 	double mtime_s, bytes, known_s;
 };
 
+/* A job of the batch that was read. */
+struct read_job {
+	unsigned of;
+	struct row row;
+};
+
 struct looking {
 	struct index *ix;
 	const struct scan_options *o;
@@ -43,10 +51,9 @@ struct looking {
 	struct running_list *known;
 	struct step_files *jobs;
 	unsigned njobs;
-	struct step_files **batch; /* that are read, of one user */
-	unsigned nbatch;
-	struct row *rows; /* as far as they were read; of jobs of the batch */
-	unsigned *of, nrows;
+	unsigned batch[BATCH], nbatch; /* which of them are being read; of one user */
+	struct read_job *read;
+	unsigned nread;
 	struct read_turn turn;
 };
 
@@ -201,9 +208,10 @@ static int take_row(void *arg, unsigned job, struct row *r, const char *why)
 	struct looking *l = arg;
 
 	(void)why;
-	if (r && r->now && l->nrows < l->nbatch) {
-		l->of[l->nrows] = job;
-		l->rows[l->nrows++] = *r;
+	if (r && r->now) {
+		if (room__grow(&l->read, l->nread, 1, sizeof(*l->read)))
+			return -ENOMEM;
+		l->read[l->nread++] = (struct read_job){job, *r};
 		row__init(r);
 	}
 	return turn__count(&l->turn, !r);
@@ -230,12 +238,12 @@ static int put_row(struct looking *l, struct row *r, const struct step_files *j)
 
 static int write_rows(struct looking *l)
 {
-	int err = l->nrows ? index__begin(l->ix) : 0;
+	int err = l->nread ? index__begin(l->ix) : 0;
 
-	if (err || !l->nrows)
+	if (err || !l->nread)
 		return err;
-	for (unsigned i = 0; !err && i < l->nrows; i++)
-		err = put_row(l, &l->rows[i], l->batch[l->of[i]]);
+	for (unsigned i = 0; !err && i < l->nread; i++)
+		err = put_row(l, &l->read[i].row, &l->jobs[l->batch[l->read[i].of]]);
 	if (!err)
 		return index__commit(l->ix);
 	index__rollback(l->ix);
@@ -247,21 +255,26 @@ static int read_batch(struct looking *l)
 	struct scan_job *jobs = calloc(l->nbatch + 1, sizeof(*jobs));
 	int err = jobs ? 0 : -ENOMEM;
 
-	for (unsigned i = 0; !err && i < l->nbatch; i++)
-		jobs[i] = (struct scan_job){.paths = l->batch[i]->paths,
-					    .n = l->batch[i]->n,
-					    .uid = l->batch[i]->uid,
-					    .mtime_s = l->batch[i]->mtime_s,
-					    .bytes = l->batch[i]->bytes,
+	for (unsigned i = 0; !err && i < l->nbatch; i++) {
+		const struct step_files *f = &l->jobs[l->batch[i]];
+
+		jobs[i] = (struct scan_job){.paths = f->paths,
+					    .n = f->n,
+					    .uid = f->uid,
+					    .mtime_s = f->mtime_s,
+					    .bytes = f->bytes,
 					    .is_of_many = true,
 					    .is_running = true};
+	}
 	if (!err && l->nbatch)
 		err = l->o->read(jobs, l->nbatch, take_row, l);
 	if (err >= 0)
 		err = write_rows(l);
-	for (unsigned i = 0; i < l->nrows; i++)
-		row__free(&l->rows[i]);
-	l->nrows = l->nbatch = 0;
+	for (unsigned i = 0; i < l->nread; i++)
+		row__free(&l->read[i].row);
+	free(l->read);
+	l->read = NULL;
+	l->nread = l->nbatch = 0;
 	free(jobs);
 	return err;
 }
@@ -314,10 +327,10 @@ static int read_jobs(struct looking *l)
 
 		if (!j->is_running)
 			continue;
-		if (l->nbatch && l->batch[0]->uid != j->uid)
+		if (l->nbatch == BATCH || (l->nbatch && l->jobs[l->batch[0]].uid != j->uid))
 			err = read_batch(l);
 		if (!err && turn__ask(&l->turn, j->uid) == TURN_READ)
-			l->batch[l->nbatch++] = j;
+			l->batch[l->nbatch++] = i;
 	}
 	return err ? err : read_batch(l);
 }
@@ -342,15 +355,8 @@ static int look_into(struct index *ix, const char *dir, const struct scan_option
 		return 0;
 	l.turn = (struct read_turn){.waits = o->waits};
 	err = find_jobs(&l);
-	if (!err && l.njobs) {
-		l.batch = calloc(l.njobs, sizeof(*l.batch));
-		l.rows = calloc(l.njobs, sizeof(*l.rows));
-		l.of = calloc(l.njobs, sizeof(*l.of));
-		err = l.batch && l.rows && l.of ? read_jobs(&l) : -ENOMEM;
-	}
-	free(l.batch);
-	free(l.rows);
-	free(l.of);
+	if (!err && l.njobs)
+		err = read_jobs(&l);
 	free_jobs(&l);
 	return err;
 }
