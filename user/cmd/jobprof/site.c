@@ -67,6 +67,7 @@ static const struct {
 	{"issues", {SINCE "&by=name", SINCE "&by=user&project=@", SINCE "&by=user"}},
 	{"advice", {SINCE "&user=@", SINCE "&project=@", SINCE}},
 	{"digest", {"since=7d", "since=7d&project=@", "since=7d"}},
+	{"home", {"", NULL, NULL}}, /* of a user alone */
 };
 #define FILES	"jobs usage issues advice digest"
 #define N_PAGES (sizeof(pages) / sizeof(*pages))
@@ -234,19 +235,21 @@ static int put_page(struct folder *f, unsigned i)
 	return put_jobs(f, address);
 }
 
+#define FIRST_PAGE(name)                                                                        \
+	"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "              \
+	"http-equiv=\"refresh\" content=\"0; url=" name ".html\"><title>jobprof</title></head>" \
+	"<body><a href=\"" name ".html\">Jobs</a></body></html>\n"
+
 static int make_folder(struct folder *f)
 {
 	/* First who may read it: a folder is never there without. */
 	int err = put_text(f, ".htaccess", f->readers);
 
 	for (unsigned i = 0; !err && i < N_PAGES; i++)
-		err = put_page(f, i);
+		err = pages[i].arguments[f->kind] ? put_page(f, i) : 0;
 	if (!err)
 		err = put_text(f, "index.html",
-			       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-			       "<meta http-equiv=\"refresh\" content=\"0; url=jobs.html\">"
-			       "<title>jobprof</title></head><body><a href=\"jobs.html\">Jobs</a>"
-			       "</body></html>\n");
+			       f->kind == OF_USER ? FIRST_PAGE("home") : FIRST_PAGE("jobs"));
 	return err ? err : site_tree__keep(f->b->count, f->fd, &f->files);
 }
 
@@ -267,7 +270,9 @@ static void start_folder(const struct build *b, int at, enum kind kind, const ch
 	}
 	own.site.up = kind == OF_STAFF ? "../" : "../../";
 	own.site.shown = kind == OF_USER ? NULL : name;
-	own.site.files = b->o->jobs ? FILES " job" : FILES;
+	own.site.files = kind == OF_USER ? b->o->jobs ? "home " FILES " job" : "home " FILES
+			 : b->o->jobs	 ? FILES " job"
+					 : FILES;
 	own.site.shows_all = kind == OF_STAFF;
 	f.fd = kind == OF_STAFF ? dup(at) : site_tree__folder(at, name);
 	if (f.fd < 0 || make_folder(&f))
