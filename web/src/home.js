@@ -157,16 +157,16 @@ function why(r) {
 }
 
 const appColumns = [
-	{ key: 'name', head: 'Application', left: true, fixed: true, about: 'jobs of one user, program, size and name but for its digits', kind: (r) => [link('jobs', { signature: r.signature, since: '30d' }, el('b', {}, name(r.name ?? '?', 30))), ' ', el('code', { class: 'soft' }, name((r.program ?? '').split('/').pop(), 20))] },
-	{ key: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', fixed: true, about: 'nodes, and cores of each, and GPUs of all: of the last run', kind: (r) => [`${cells.count(r.nodes)} \u00d7 ${known(r.cores) && r.nodes ? few(r.cores / r.nodes).replace(/\.0+$/, '') : '?'}`, r.gpus ? soft(` +${count(r.gpus)}G`) : ''] },
-	{ key: 'jobs', head: 'Runs', unit: '30 days', fixed: true, kind: 'count', about: 'jobs in 30 days; of arrays each task' },
-	{ key: 'median_s', head: 'Median', unit: 'h:min', fixed: true, kind: 'duration', about: 'median time of completed runs before the last 8' },
-	{ key: 'recent_s', head: 'Last 8', unit: 'h:min', fixed: true, kind: 'duration', about: 'median time of the last 8 completed runs' },
-	{ key: 'trend', head: 'Trend', left: true, fixed: true, kind: trend, about: 'the last 8 against the median before; steady: within 5 %, or within 3 median deviations of the runs before' },
+	{ key: 'name', head: 'Application', left: true, fixed: true, phone: 'p1', about: 'jobs of one user, program, size and name but for its digits', kind: (r) => [link('jobs', { signature: r.signature, since: '30d' }, el('b', {}, name(r.name ?? '?', 30))), ' ', el('code', { class: 'soft' }, name((r.program ?? '').split('/').pop(), 20))] },
+	{ key: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', fixed: true, phone: 'p2', about: 'nodes, and cores of each, and GPUs of all: of the last run', kind: (r) => [`${cells.count(r.nodes)} \u00d7 ${known(r.cores) && r.nodes ? few(r.cores / r.nodes).replace(/\.0+$/, '') : '?'}`, r.gpus ? soft(` +${count(r.gpus)}G`) : ''] },
+	{ key: 'jobs', head: 'Runs', unit: '30 days', fixed: true, phone: 'p2', label: 'runs', kind: 'count', about: 'jobs in 30 days; of arrays each task' },
+	{ key: 'median_s', head: 'Median', unit: 'h:min', fixed: true, phone: 'p2', label: 'median', kind: 'duration', about: 'median time of completed runs before the last 8' },
+	{ key: 'recent_s', head: 'Last 8', unit: 'h:min', fixed: true, phone: 'p2', label: 'last 8', kind: 'duration', about: 'median time of the last 8 completed runs' },
+	{ key: 'trend', head: 'Trend', left: true, fixed: true, phone: 'p1r', kind: trend, about: 'the last 8 against the median before; steady: within 5 %, or within 3 median deviations of the runs before' },
 	{ key: 'points', head: 'Run times', unit: 'each dot a run, dark: last 8', left: true, fixed: true, kind: runs, about: 'the last 60 completed runs over 30 days; the line is the median' },
-	{ key: 'lost_share', head: 'Lost', unit: '% of held', fixed: true, kind: 'part', about: 'of what its jobs with a profile held' },
-	{ key: 'p95_s', head: 'Would have been enough', unit: '95 % of runs; most memory', left: true, fixed: true, kind: enough, about: 'the time that 95 % of completed runs took at most, and the highest peak of memory of all, of what the last one asked for' },
-	{ key: 'why', head: 'Why it changed', left: true, fixed: true, kind: why, about: 'the state in which runs spent most of the difference; compare splits it between two typical runs' },
+	{ key: 'lost_share', head: 'Lost', unit: '% of held', fixed: true, phone: 'p2', label: 'lost', after: '%', kind: 'part', about: 'of what its jobs with a profile held' },
+	{ key: 'p95_s', head: 'Would have been enough', unit: '95 % of runs; most memory', left: true, fixed: true, phone: 'p2', label: 'enough:', kind: enough, about: 'the time that 95 % of completed runs took at most, and the highest peak of memory of all, of what the last one asked for' },
+	{ key: 'why', head: 'Why it changed', left: true, fixed: true, phone: 'p3', kind: why, about: 'the state in which runs spent most of the difference; compare splits it between two typical runs' },
 ];
 
 // ---- the page
@@ -213,7 +213,7 @@ export function home(d) {
 		return d;
 	}
 	shell(person(), head, runningNow(d.running), el('div', { class: 'top home' }, changes(dearest(d.advice.rows)), month(d.days.rows)), late.part,
-		d.apps.rows.length ? low(section('apps', 'Applications', `same program, name and size${d.apps.matching > d.apps.rows.length ? `: ${count(d.apps.rows.length)} of ${count(d.apps.matching)}, which held most` : ''}`, table('Applications', appColumns, d.apps.rows, { keys: false, more: 'apps' }))) : null,
+		d.apps.rows.length ? low(section('apps', 'Applications', `same program, name and size${d.apps.matching > d.apps.rows.length ? `: ${count(d.apps.rows.length)} of ${count(d.apps.matching)}, which held most` : ''}`, table('Applications', appColumns, d.apps.rows, { keys: false, more: 'apps pp' }))) : null,
 		means([...(d.running?.rows ? runningColumns : []), ...late.columns, ...appColumns]));
 	late.show();
 	drawParts(document.body);

@@ -18,7 +18,7 @@ function left(r) {
 	const s = leftOf(r);
 
 	if (r.waits)
-		return known(r.estimated) ? soft(`starts ${day(r.estimated).slice(5)}?`) : soft('no start known');
+		return known(r.estimated) ? soft(`starts ${r.estimated - site.now < 43200 ? clock(r.estimated) : day(r.estimated).slice(5)}?`) : soft('no start known');
 	if (s === null)
 		return soft(known(r.limit_s) ? '?' : 'no limit');
 	return [el('i', { class: 'gone', 'data-v': Math.min(1, Math.max(0, 1 - s / r.limit_s)) }), s < SOON_S ? el('b', {}, spoken(Math.max(0, s))) : spoken(s), soft(` ${clock(r.start + r.limit_s)}`)];
@@ -37,15 +37,15 @@ function held(r) {
 const part = (key) => (r) => (r.waits ? '' : key === 'gpu_share' && !r.gpus ? '\u2013' : cells.part(r[key]));
 
 export const runningColumns = [
-	{ key: 'job_id', head: 'Job', left: true, fixed: true, kind: (r) => (r.waits || !known(r.findings) ? idOf(r) : el('a', { href: address(`job/${idOf(r)}`) }, idOf(r))) },
-	{ key: 'name', head: 'Name', left: true, fixed: true, kind: (r) => name(r.name ?? '?', 30) },
-	{ key: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', fixed: true, wide: true, kind: (r) => [`${cells.count(r.nodes)} \u00d7 ${known(r.cores) && r.nodes ? few(r.cores / r.nodes).replace(/\.0+$/, '') : '?'}`, r.gpus ? soft(` +${count(r.gpus)}G`) : ''] },
-	{ key: 'start', head: 'Ran', unit: 'h:min', fixed: true, wide: true, kind: (r) => (r.waits || !known(r.start) ? soft('\u2013') : hm(Math.max(0, site.now - r.start))), about: 'since its start' },
-	{ key: 'limit_s', head: 'Time left', unit: 'of its limit, ends at', fixed: true, kind: left, about: 'until the time limit, and when that is; the bar is what is over of it; bold below half an hour' },
-	{ key: 'cpu_share', head: 'CPU', unit: '%', fixed: true, wide: true, kind: part('cpu_share'), bar: true, about: 'CPU time of what its cores could have worked in the last 5 minutes' },
-	{ key: 'memory_share', head: 'Mem', unit: '% of limit', fixed: true, wide: true, kind: part('memory_share'), bar: true, about: 'without cached files, of the fullest node, now' },
-	{ key: 'gpu_share', head: 'GPU', unit: '%', fixed: true, wide: true, kind: part('gpu_share'), bar: true, about: 'mean use of its GPUs in the last 5 minutes; \u2013: none asked for' },
-	{ key: 'text', head: 'What held it back so far', left: true, fixed: true, cut: true, kind: held, about: 'the finding that will end it first, else the dearest one of those that hold now' },
+	{ key: 'job_id', head: 'Job', left: true, fixed: true, phone: 'p2', kind: (r) => (r.waits || !known(r.findings) ? idOf(r) : el('a', { href: address(`job/${idOf(r)}`) }, idOf(r))) },
+	{ key: 'name', head: 'Name', left: true, fixed: true, phone: 'p1', kind: (r) => name(r.name ?? '?', 30) },
+	{ key: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', fixed: true, phone: 'p2', kind: (r) => [`${cells.count(r.nodes)} \u00d7 ${known(r.cores) && r.nodes ? few(r.cores / r.nodes).replace(/\.0+$/, '') : '?'}`, r.gpus ? soft(` +${count(r.gpus)}G`) : ''] },
+	{ key: 'start', head: 'Ran', unit: 'h:min', fixed: true, phone: 'p2', label: 'ran', kind: (r) => (r.waits || !known(r.start) ? '\u2013' : hm(Math.max(0, site.now - r.start))), about: 'since its start' },
+	{ key: 'limit_s', head: 'Time left', unit: 'of its limit, ends at', fixed: true, phone: 'p1r', kind: left, about: 'until the time limit, and when that is; the bar is what is over of it; bold below half an hour' },
+	{ key: 'cpu_share', head: 'CPU', unit: '%', fixed: true, phone: 'p2', label: 'CPU', after: '%', kind: part('cpu_share'), bar: true, about: 'CPU time of what its cores could have worked in the last 5 minutes' },
+	{ key: 'memory_share', head: 'Mem', unit: '% of limit', fixed: true, phone: 'p2', label: 'mem', after: '%', kind: part('memory_share'), bar: true, about: 'without cached files, of the fullest node, now' },
+	{ key: 'gpu_share', head: 'GPU', unit: '%', fixed: true, phone: 'p2', label: 'GPU', after: '%', kind: part('gpu_share'), bar: true, about: 'mean use of its GPUs in the last 5 minutes; \u2013: none asked for' },
+	{ key: 'text', head: 'What held it back so far', left: true, fixed: true, cut: true, phone: 'p3', kind: held, about: 'the finding that will end it first, else the dearest one of those that hold now' },
 ];
 
 // null: there is nothing to say of it.
@@ -55,14 +55,14 @@ export function runningNow(d) {
 	const waiting = (d.waiting_rows ?? []).map((r) => ({ ...r, waits: true })), rows = [...d.rows, ...waiting], bad = d.rows.filter(needs).length;
 
 	if (!rows.length)
-		return section('now', 'Running now', 'no job runs or waits');
+		return section('now', 'Running now', known(d.looked) ? `no job runs or waits; as of ${clock(d.looked)}` : 'not known here: nobody has looked at running jobs yet, which jobprof index watch does');
 	return section('now', 'Running now', el('span', { class: 'soft' }, bad ? el('b', {}, `${count(bad)} of ${count(d.rows.length)} need${bad === 1 ? 's' : ''} you`) : 'nothing needs you', known(d.looked) ? `; as of ${clock(d.looked)} \u00b7 ` : ' \u00b7 ', el('a', { href: address('running') }, 'live')),
-		table('Running and waiting jobs', runningColumns, rows, { keys: false, more: 'now' }));
+		table('Running and waiting jobs', runningColumns, rows, { keys: false, more: 'now pp' }));
 }
 
 // For the head of a page: "1 of 5 needs you".
 export function runningWords(d) {
-	if (!d?.rows)
+	if (!d?.rows || !known(d.looked))
 		return '';
 	const bad = d.rows.filter(needs).length, n = d.rows.length, waits = d.waiting_rows?.length ?? 0;
 

@@ -37,9 +37,9 @@ export const known = (v) => v !== null && v !== undefined;
 // folder of a web server, and as files.
 export function address(page, args = {}) {
 	const query = new URLSearchParams(Object.entries(args).filter(([, v]) => known(v) && v !== ''));
-	const file = site.is_static ? `${page || 'index'}.html` : page;
+	const file = site?.is_static ? `${page || 'index'}.html` : page;
 
-	return `${site.root ?? ''}${file}${query.size ? `?${query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%40', '@').replaceAll('%3D', '=')}` : ''}` || './';
+	return `${site?.root ?? ''}${file}${query.size ? `?${query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%40', '@').replaceAll('%3D', '=')}` : ''}` || './';
 }
 
 export const link = (page, args, ...children) => el('a', { href: address(page, args) }, ...children);
@@ -233,7 +233,7 @@ export const kwh = (j) => (!known(j) ? '?' : j >= 3.6e10 ? `${few(j / 3.6e9)} MW
 // ---- tables
 
 // A column: key of a row, head, unit, kind of cells or a function of the row, what it means; left: text. rare: left out where no row has it. fixed: it does not sort;
-// wide: not on a phone; bar: its cells have a bar below.
+// wide: not on a phone; bar: its cells have a bar below. Of tables of the class pp a row is a card on a phone: phone: its place, label and after: words beside it.
 // options: sort, sum, more (a class), keys: false where another table of the page has j and k.
 export function table(label, columns, rows, options = {}) {
 	const some = columns.filter((c) => !c.rare || rows.some((r) => known(r[c.key]) && r[c.key] !== ''));
@@ -243,7 +243,12 @@ export function table(label, columns, rows, options = {}) {
 
 	const t = el('table', { class: `g ${options.more ?? ''}`.trim(), 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', 'data-key': c.key, class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
 		c.fixed ? head(c) : el('a', { href: address(site.page, { ...site.arguments, sort: c.key }) }, head(c)))))),
-	el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.kind === 'part' || c.bar ? 'vb' : '', c.cut ? 'cut' : '', c.wide ? 'wd' : ''].join(' ').trim() || null }, cell(c, r)))))),
+	el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => {
+		const inside = cell(c, r);
+
+		return el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.kind === 'part' || c.bar ? 'vb' : '', c.cut ? 'cut' : '', c.wide ? 'wd' : '', c.phone ?? '', inside === '' || inside === '\u2013' ? 'nil' : ''].join(' ').trim() || null,
+			'data-l': c.label ?? null, 'data-a': c.after ?? null }, inside);
+	})))),
 	options.sum ? el('tfoot', {}, el('tr', {}, some.map((c, i) => el('td', { class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null }, i ? (known(options.sum[c.key]) && !c.left ? cell(c, options.sum) : '') : 'all')))) : '');
 
 	drawParts(t);
