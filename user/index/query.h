@@ -98,7 +98,8 @@ const char *query__sums_for(struct index *ix, const struct job_filter *f);
  * one of sums, begins and ends with days of the index, and all sums are made. Those that lack
  * users, accounts or partitions answer no filter by them, and hist nobody who does not see all. */
 bool query__is_of_days(struct index *ix, const struct job_filter *f);
-/* Whether the filter begins and ends with days of the index, so that rows may be grouped by their day. */
+/* Whether the filter begins and ends with days of the index, so that rows may be grouped by their
+ * day. */
 bool query__has_whole_days(struct index *ix, const struct job_filter *f);
 /* Adds " WHERE ..." for that table, which the statement calls s. */
 void query__where_sums(struct query *q, const char *table, const struct job_filter *f,

@@ -399,8 +399,10 @@ static int answer(const struct serve_site *s, const struct http_request *r, enum
 {
 	const char *path = r->address.path, *rest = behind(path, "/job/");
 	const bool is_user = s->is_own || site_viewer__role(r->user) == ROLE_USER;
-	const struct page *page =
-		page_of(strcmp(path, "/") ? path : is_user ? "/home" : "/jobs", type);
+	const struct page *page = page_of(strcmp(path, "/") ? path
+					  : is_user	    ? "/home"
+							    : "/jobs",
+					  type);
 
 	if (rest && r->address.nargs) {
 		*type = HTTP_HTML;

@@ -236,7 +236,7 @@ static int put_page(struct folder *f, unsigned i)
 }
 
 #define FIRST_PAGE(name)                                                                        \
-	"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "              \
+	"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "               \
 	"http-equiv=\"refresh\" content=\"0; url=" name ".html\"><title>jobprof</title></head>" \
 	"<body><a href=\"" name ".html\">Jobs</a></body></html>\n"
 

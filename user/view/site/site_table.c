@@ -458,7 +458,8 @@ static json_t *json_cell(enum site_cell_kind kind, const struct db_value *v)
 		return json__text(v->text);
 	if (v->type == DB_INT)
 		return json_integer(v->i);
-	return is_whole(kind) ? json__whole(db_value__number(v)) : json__number(db_value__number(v));
+	return is_whole(kind) ? json__whole(db_value__number(v))
+			      : json__number(db_value__number(v));
 }
 
 json_t *site_table__json_row(const struct site_table *t, unsigned row)
