@@ -173,6 +173,11 @@ static void add_list(struct query *q, const char *column, const char *list)
 	query__add(q, ")");
 }
 
+static void add_users(struct query *q, const char *column, const char *list, const struct viewer *v)
+{
+	add_list(q, column, list && !strcmp(list, "@me") ? v->user : list);
+}
+
 /* Compares the begin of states: "CANCELLED by 1000" is CANCELLED, too. */
 static int add_states(struct query *q, const char *list)
 {
@@ -640,7 +645,7 @@ void query__where_sums(struct query *q, const char *table, const struct job_filt
 	add_bound(q, of_month ? " AND s.month >= ?" : " AND s.day >= ?", from);
 	add_bound(q, of_month ? " AND s.month < ?" : " AND s.day < ?", to);
 	add_list(q, "s.cluster", f->cluster);
-	add_list(q, "s.\"user\"", f->user);
+	add_users(q, "s.\"user\"", f->user, v);
 	add_list(q, "s.account", f->account);
 	add_list(q, "s.partition", f->partition);
 }
@@ -657,7 +662,7 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 	add_ran_at(q, f->ran_at);
 	add_ranges(q, f);
 	add_list(q, "j.cluster", f->cluster);
-	add_list(q, "j.\"user\"", f->user);
+	add_users(q, "j.\"user\"", f->user, v);
 	add_list(q, "j.account", f->account);
 	add_list(q, "j.partition", f->partition);
 	add_list(q, "j.signature", f->signature);

@@ -39,7 +39,7 @@ enum filter_range {
 
 /* NULL and NaN select all. Lists are separated by commas. */
 struct job_filter {
-	const char *cluster, *user, *account, *partition, *state; /* lists */
+	const char *cluster, *user, *account, *partition, *state; /* lists; user "@me": who asks */
 	const char *name, *program; /* a part of it; "=NAME" all of it */
 	const char *signature;
 	const char *node;    /* a host list, "n[1-3],n7" */

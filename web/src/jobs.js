@@ -1,68 +1,123 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page of jobs: which match, which lost most, and why.
-import { el, name, soft } from './dom.js';
-import { count, share } from './format.js';
-import { address, cells, drawParts, few, filters, known, link, means, shell, site, table } from './site.js';
+// The page of jobs: which match, which lost most, and why. Where all rows are here, they are sorted and narrowed here.
+import { el, name } from './dom.js';
+import { count } from './format.js';
+import { columnsOf, folded, idOf, narrower, sumWords, sumsOf, toggle, whole } from './joblist.js';
+import { rowTable } from './rows.js';
+import { address, drawParts, filters, known, link, means, moveTo, onKeys, shell, site } from './site.js';
 
-// Where the time of cores went, by the columns of the index, and the colours of the job page.
-const STATES = [['share_cpu', 'own code', 0], ['share_kernel', 'kernel', 2], ['share_others', 'other programs', 1], ['share_quota', 'CPU quota', 7], ['share_wait', 'wait for CPU', 3],
-	['share_disk', 'wait for disk', 4], ['share_asleep', 'asleep', 5], ['share_idle', 'idle', 6]];
-const parts = (r) => STATES.map(([key, name, colour]) => ({ name, colour, v: r[key] ?? 0 })).filter((p) => p.v > 0);
-const told = (some) => some.map((p) => `${p.name} ${share(p.v)}`).join(', ');
+const TEXTS = ['user', 'account', 'name', 'state', 'partition', 'worst_rule'];
 
-function went(r) {
-	const some = parts(r);
+function nothing(isEmpty) {
+	const { since, until, sort, ...set } = site.arguments, said = Object.entries(set).map(([k, v]) => `${k} ${v}`);
 
-	return some.length ? el('span', { class: 'tw', role: 'img', 'aria-label': told(some), title: told(some) }, some.map((p) => el('i', { class: `b${p.colour}`, 'data-v': p.v }))) : soft('not known');
+	if (isEmpty)
+		return [el('b', {}, 'No jobs are in the index yet'), el('p', {}, 'A job is a row when it has ended: its profile is read within a minute, and Slurm\u2019s accounting with it. ', el('code', {}, 'jobprof index scan DIR'), ' reads those of before.')];
+	return [el('b', {}, 'No job matches'), el('p', {}, name(said.length ? said.join(', ') : 'any job', 300), known(since) || known(until) ? ` since ${since ?? 'ever'}${until ? ` until ${until}` : ''}` : ' since 7 days', '. ',
+		since === 'all' ? '' : link('jobs', { ...site.arguments, since: 'all', until: null }, 'Look in all times'), since === 'all' ? '' : ', or ', link('jobs', { since }, said.length ? 'Clear the filters' : 'Look anew'), '.')];
 }
 
-// All rows together, by what each held: legend, and check of the bars below.
-function whole(rows) {
-	const some = rows.filter((r) => parts(r).length), held = some.reduce((s, r) => s + (r.held_core_s ?? 0), 0);
+// Jobs that are chosen, to be compared.
+function choice(redraw) {
+	const chosen = new Map(), bar = el('p', { class: 'chosen', role: 'status', hidden: true });
+	const tell = () => {
+		bar.hidden = !chosen.size;
+		bar.replaceChildren(el('b', {}, `${count(chosen.size)} chosen`), ' ', chosen.size > 1 ? el('a', { href: address('compare', { jobs: [...chosen.values()].map(idOf).join(',') }) }, 'compare these') : 'one more to compare them',
+			' \u00b7 ', el('button', { type: 'button', onclick: () => {
+				chosen.clear();
+				tell();
+				redraw();
+			} }, 'none'));
+	};
+	const keyOf = (r) => `${r.cluster}/${idOf(r)}/${r.start}`;
+	const turn = (r) => {
+		if (!r?.file)
+			return;
+		if (!chosen.delete(keyOf(r)))
+			chosen.set(keyOf(r), r);
+		tell();
+		redraw();
+	};
 
-	if (!(held > 0))
-		return null;
-	const all = STATES.map(([key, name, colour]) => ({ name, colour, v: some.reduce((s, r) => s + (r[key] ?? 0) * (r.held_core_s ?? 0), 0) / held })).filter((p) => p.v > 0.0005);
+	return { bar, turn, column: { key: 'chosen', head: '', width: 24, fixed: true, left: true, more: 'donly', about: '', kind: (r) => {
+		const box = el('input', { type: 'checkbox', class: 'pick', 'aria-label': `choose ${idOf(r)}`, checked: chosen.has(keyOf(r)), disabled: !r.file, onchange: () => turn(r) });
 
-	return el('div', {}, el('div', { class: 'sumbar', role: 'img', 'aria-label': `These rows by what they held: ${told(all)}` }, all.map((p) => el('i', { class: `b${p.colour}`, 'data-v': p.v, title: `${p.name} ${share(p.v)}` },
-		p.v > 0.14 ? `${p.name} ${share(p.v)}` : p.v > 0.04 ? share(p.v) : ''))), el('div', { class: 'legend small' }, all.map((p) => el('span', {}, el('span', { class: `sw b${p.colour}` }), p.name))));
+		return r.tasks ? '' : box;
+	} } };
 }
 
-const id = (r) => (known(r.array_task) ? `${r.array_id}_${r.array_task}` : String(r.job_id));
-const one = (key) => (r) => (r[key] ? link('jobs', { ...site.arguments, [key === 'account' ? 'project' : key]: key === 'name' ? `=${r[key]}` : r[key] }, name(r[key], 24)) : soft('?'));
+const sortOf = (d) => site.arguments.sort ?? (site.arguments.finding && known(d.finding_core_s) ? 'finding_core_s' : site.arguments.finding === 'unknown' ? 'held_core_s' : 'lost_core_s');
 
-export const columns = [
-	{ key: 'job_id', head: 'Job', left: true, about: 'opens the page of the job, where it has a profile',
-		kind: (r) => (r.file ? el('a', { href: address(`job/${id(r)}`) }, id(r)) : id(r)) },
-	{ key: 'user', head: 'User', left: true, kind: one('user') },
-	{ key: 'account', head: 'Project', left: true, kind: one('account'), rare: true, about: 'Slurm\u2019s account' },
-	{ key: 'name', head: 'Name', left: true, kind: one('name') },
-	{ key: 'state', head: 'State', left: true, kind: (r) => (r.state === 'COMPLETED' ? soft('completed') : (r.state ?? '?').toLowerCase().replaceAll('_', ' ')) },
-	{ key: 'partition', head: 'Part.', left: true, kind: 'text', rare: true },
-	{ key: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', about: 'nodes, and cores of each',
-		kind: (r) => [`${known(r.nodes) ? count(r.nodes) : '?'} \u00d7 ${known(r.cores) && r.nodes ? few(r.cores / r.nodes).replace(/\.0+$/, '') : '?'}`, r.gpus ? soft(` +${count(r.gpus)}G`) : ''] },
-	{ key: 'start', head: 'Started', kind: 'when' },
-	{ key: 'elapsed_s', head: 'Ran', unit: 'h:min', kind: 'duration' },
-	{ key: 'limit_share', head: 'Limit', unit: '% used', kind: 'part', rare: true, about: 'of the time limit' },
-	{ key: 'cpu_share', head: 'CPU', unit: '%', kind: 'part', about: 'CPU time of what the cores could have worked' },
-	{ key: 'memory_share', head: 'Mem', unit: '% of asked', kind: 'part', rare: true, about: 'most at once of what was asked for, on the fullest node' },
-	{ key: 'gpu_share', head: 'GPU', unit: '%', kind: 'part', rare: true, about: 'mean use' },
-	{ key: 'io_bytes_s', head: 'I/O', unit: 'MB/s', kind: 'rate', rare: true, about: 'read and written, over the time that it ran' },
-	{ key: 'went', head: 'Where the time went', left: true, fixed: true, kind: went, about: 'of the time of all cores that the job held' },
-	{ key: 'lost_core_s', head: 'Lost', unit: 'core-h', kind: 'hours', about: 'what would come back if its findings were followed, counted once where they overlap' },
-	{ key: 'worst_rule', head: 'Worst finding', left: true, cut: true, kind: (r) => [r.worst_rule === 'none' || r.worst_rule === 'no profile' ? soft(r.worst_rule) : [el('b', {}, r.worst_rule), ' ', name(r.worst_text ?? '', 60)],
-		r.findings > 1 ? soft(` +${r.findings - 1}`) : ''] },
-];
+// The column that a rule's cost needs, and what jobs held where nothing is known of what they lost.
+function withAsked(columns, d) {
+	const at = columns.findIndex((c) => c.key === 'lost_core_s'), key = sortOf(d).replace(/^-/, '');
+	const more = { finding_core_s: ['This finding', 'what the finding that is asked for cost'], held_core_s: ['Held', 'cores by the time that they were held'] }[key];
+
+	if (more)
+		columns.splice(at, 0, { key, head: more[0], unit: 'core-h', width: 68, kind: 'hours', about: more[1] });
+	return columns;
+}
 
 export function jobs({ jobs: d }) {
-	const n = d.rows.length, all = d.matching;
+	const had = { ...site.arguments }, isAll = d.rows.length === d.matching;
+	let rows = d.rows, asTasks = location.hash === '#tasks', t = null;
+	const head = el('span', {}), bar = el('div', {}), none = el('div', { class: 'none' }), chosen = choice(() => t.draw(true));
 
-	shell('Jobs', [el('b', {}, `${count(all)} job${all === 1 ? '' : 's'}`), `: ${cells.hours(d.held_core_s)} core-h held, `, el('b', {}, `${cells.hours(d.lost_core_s)} lost`),
-		d.held_core_s > 0 && known(d.lost_core_s) ? ` (${share(d.lost_core_s / d.held_core_s)})` : '',
-		d.without_profile_core_s > 0 ? `; ${share(d.without_profile_core_s / d.held_core_s)} of what was held has no profile: nobody knows what of that was lost` : ''],
-	filters('7d'), whole(d.rows), n ? table('Jobs', columns, d.rows, { sort: 'lost_core_s' }) : el('p', { class: 'none' }, 'No job matches. ', link('jobs', { since: 'all' }, 'All jobs of all times')),
-	all > n ? el('p', { class: 'soft' }, `These are the first ${count(n)} of ${count(all)}. `, link('jobs', { ...site.arguments, all: 1 }, 'All of them')) : null,
-	means(columns));
-	drawParts(document.body);
-	return { jobs: d };
+	const arrays = () => el('span', { class: 'choice right' }, 'an array is ', [[false, 'one row'], [true, 'a row a task']].map(([v, word]) => el('button', { type: 'button', 'aria-pressed': String(asTasks === v), onclick: () => {
+		asTasks = v;
+		draw();
+	} }, word)));
+
+	function draw() {
+		const list = asTasks ? rows : folded(rows), s = isAll ? sumsOf(rows) : d, n = isAll ? rows.length : d.matching;
+
+		head.replaceChildren(el('b', {}, `${count(n)} job${n === 1 ? '' : 's'}`), list.length < rows.length ? ` in ${count(list.length)} rows` : '', ...(n ? [': ', ...sumWords(s)] : []).filter((x) => x !== ''));
+		bar.replaceChildren(whole(rows, rows.some((r) => known(r.array_id)) ? arrays() : '') ?? '');
+		drawParts(bar);
+		none.replaceChildren(...(n ? [] : nothing(!d.matching && site.arguments.since === 'all' && Object.keys(site.arguments).every((k) => k === 'since' || k === 'sort'))));
+		t.e.hidden = !n;
+		t.set(list);
+	}
+
+	// True: these rows are shown here.
+	function narrow(args) {
+		const test = isAll ? narrower(had, args) : null;
+
+		if (!test)
+			return false;
+		rows = d.rows.filter(test);
+		moveTo(args);
+		draw();
+		return true;
+	}
+
+	const sort = sortOf(d), columns = withAsked(columnsOf(d.rows, () => t, site.sees_all || new Set(d.rows.map((r) => r.user)).size > 1 ? [] : ['user']), d);
+
+	t = rowTable({ label: 'Jobs', columns: [chosen.column, ...columns], key: sort.replace(/^-/, ''), down: !sort.startsWith('-'), open: (r) => {
+		if (toggle(r))
+			t.set(t.list);
+		else if (r.file)
+			location.href = address(`job/${idOf(r)}`);
+	}, onChoose: (r) => history.replaceState(null, '', `${location.pathname}${location.search}#${idOf(r)}`), onSort: (key, down) => {
+		const args = { ...site.arguments, sort: `${down ? '' : '-'}${key}` };
+
+		if (isAll)
+			moveTo(args);
+		else
+			location.href = address('jobs', args);
+		return isAll;
+	} });
+	shell('Jobs', head, filters('7d', {}, narrow), bar, chosen.bar, t.orderChoice(), t.e, none,
+		isAll ? null : el('p', { class: 'soft' }, `These are the ${count(d.rows.length)} that ${TEXTS.includes(sort) || sort.startsWith('-') ? 'come first' : 'have most'} by ${sort.replace(/^-/, '')}, of ${count(d.matching)}: a click on a head asks for others, and CSV and filters for fewer.`),
+		means(columns));
+	draw();
+	onKeys((e) => {
+		if (e.key === 'x')
+			chosen.turn(t.chosen);
+	});
+	const at = t.list.findIndex((r) => location.hash === `#${idOf(r)}`);
+
+	if (at >= 0)
+		t.choose(at);
+	return { jobs: d, table: t };
 }

@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the pages of a server share: the head with its links, the line of filters, tables whose rows lead on. What chooses rows is in
-// the address, by the names of the verbs' options; following a link asks the server again.
+// What the pages of a server share. Of this file other pages use:
+//	site, known, address(page, args), link(page, args, ...)	what the server says; addresses, whose arguments are options of the verbs
+//	shell(title, about, ...parts)	head, main and foot of a page: every page calls it once
+//	filters(since, without, narrow)	the line of filters; narrow(args): true where the page itself shows these rows
+//	table(label, columns, rows, options)	a table that the server sorts; rows.js has one for many rows, sorted in the page
+//	cells, few, hm, money, kwh	numbers as the verbs print them, with what is not known as "?"
+//	means(columns), copy(text), severity(word), drawParts(e)	below tables; lines to copy; bars of data-v
+// Classes: g table, l left, vb bar in a cell, tw and sumbar where the time went, p1 p1r p2 p3 places on a telephone, low section,
+// top two columns, find list of findings, choice links of which one is chosen, keyed what a telephone has no keys for.
 import { el, name, section, soft } from './dom.js';
-import { count, day, plain, share } from './format.js';
+import { count, day, plain, share, spoken } from './format.js';
 import { sees } from './sees.js';
 
 const text = globalThis.document?.getElementById('site')?.textContent ?? '';
 
 export const site = text.trim().startsWith('{') ? JSON.parse(text) : null;
 
-const PAGES = [['jobs', 'Jobs'], ['usage', 'Usage'], ['findings', 'Findings'], ['io', 'I/O'], ['nodes', 'System'], ['running', 'Live'], ['digest', 'Digest']];
+// Page, title, for whom: all, or staff. One row each.
+const PAGES = [
+	['home', 'My jobs', 'all'],
+	['jobs', 'Jobs', 'all'],
+	['usage', 'Usage', 'all'],
+	['findings', 'Findings', 'all'],
+	['io', 'I/O', 'staff'],
+	['nodes', 'System', 'staff'],
+	['running', 'Live', 'all'],
+	['digest', 'Digest', 'staff'],
+];
 
 // Pages that are tabs of another one.
 const WITHIN = { advice: 'findings', issues: 'findings' };
@@ -20,52 +37,159 @@ export const known = (v) => v !== null && v !== undefined;
 // folder of a web server, and as files.
 export function address(page, args = {}) {
 	const query = new URLSearchParams(Object.entries(args).filter(([, v]) => known(v) && v !== ''));
-	const file = site.is_static ? `${page || 'index'}.html` : page;
+	const file = site?.is_static ? `${page || 'index'}.html` : page;
 
-	return `${site.root}${file}${query.size ? `?${query}` : ''}` || './';
+	return `${site?.root ?? ''}${file}${query.size ? `?${query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%40', '@').replaceAll('%3D', '=')}` : ''}` || './';
 }
 
 export const link = (page, args, ...children) => el('a', { href: address(page, args) }, ...children);
+
+const TYPING = /INPUT|SELECT|TEXTAREA/;
+
+// Calls act(e) for a key that is typed outside of fields.
+export function onKeys(act) {
+	document.addEventListener('keydown', (e) => {
+		if (!e.altKey && !e.ctrlKey && !e.metaKey && !(TYPING.test(e.target.tagName) && e.target.type !== 'checkbox'))
+			act(e);
+	});
+}
+
+// ---- above every page
 
 // What is searched the server knows: a job, a user, a project, a node or a name of jobs.
 function search() {
 	const box = el('input', { type: 'search', name: site.is_static ? 'name' : 'word', required: true, 'aria-label': 'Search a job, user, project, node or name', placeholder: 'job, user, project, node or name', value: site.arguments?.word ?? null, autocomplete: 'off', maxlength: 500 });
 
-	document.addEventListener('keydown', (e) => {
-		if (e.key === '/' && !/INPUT|SELECT|TEXTAREA/.test(e.target.tagName)) {
+	onKeys((e) => {
+		if (e.key === '/') {
 			e.preventDefault();
 			box.select();
 		}
 	});
+	box.addEventListener('keydown', (e) => e.key === 'Escape' && box.blur());
 	return el('form', { role: 'search', action: address(site.is_static ? 'jobs' : 'find') }, box);
+}
+
+const LATE_S = 300; // the index reads each minute
+
+const behind = () => (known(site.fed_at) ? Math.max(0, site.now - site.fed_at) : null);
+
+const age = () => (behind() === null ? '' : ` \u00b7 index ${behind() < 90 ? 'up to date' : `${spoken(behind())} behind`}`);
+
+function late() {
+	if (!(behind() > LATE_S))
+		return '';
+	return el('p', { class: 'lag warn', role: 'status' }, severity('warn'), ` The index is ${spoken(behind())} behind: jobs that ended after `, el('b', {}, day(site.fed_at)),
+		' are missing, and sums are too low. ', soft('No job is lost: its profile, and Slurm\u2019s accounting, are read when the index reads again.'));
 }
 
 // The links to the other pages, above any page of a server.
 export function nav() {
-	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.map(([p, t]) => el('a', { href: address(p), 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
-		search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), sees(site)));
+	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.filter(([p, , who]) => (who === 'all' || site.sees_all) && (site.pages?.includes(p) ?? true))
+		.map(([p, t]) => el('a', { href: address(p), 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
+	search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), sees(site), age()), late());
 }
 
 // ---- filters
 
-const RANGES = [['24h', '24 hours'], ['7d', '7 days'], ['30d', '30 days'], ['all', 'all']];
-const FIELDS = [['user', 'user'], ['project', 'project'], ['name', 'name'], ['state', 'state'], ['partition', 'part.'], ['finding', 'finding'], ['nodes', 'nodes'], ['ran', 'ran'],
-	['node', 'on node'], ['jobs', 'id']];
+const RANGES = [['24h', '24 hours'], ['7d', '7 days'], ['30d', '30 days'], ['month', 'this month'], ['all', 'all']];
+const STATES = ['completed', 'failed', 'timeout', 'cancelled', 'out_of_memory', 'node_fail', 'preempted'];
+const FIELDS = [['user', 'user'], ['project', 'project'], ['name', 'name'], ['state', 'state'], ['partition', 'part.'], ['finding', 'finding'], ['tag', 'tag'], ['nodes', 'nodes', '4-16'],
+	['ran', 'ran', '1h-4h'], ['node', 'on node', 'n[1-4]'], ['jobs', 'id', '7, 7_2']];
+const FORMS = { nodes: /^\d+(-\d*)?$/, ran: /^[\d.]+[smhd](-([\d.]+[smhd])?)?$/ };
 
-// A form whose fields are arguments of this page; since: the time where the address has none.
-export function filters(since, rest = {}) {
-	const a = site.arguments;
+const thisMonth = () => {
+	const d = new Date(site.now * 1000);
 
-	return el('form', { class: 'filters', onsubmit: (e) => {
+	return `${d.getFullYear()}-${String(d.getMonth() + 1).padStart(2, '0')}`;
+};
+
+const sinceOf = (word) => (word === 'month' ? thisMonth() : word);
+
+// The words that a filter may have: of the index, and the one that is chosen.
+function words(field) {
+	const of = { state: STATES, finding: ['any', 'none', 'unknown', ...(site.words?.finding ?? [])] }[field] ?? site.words?.[field] ?? [], chosen = site.arguments[field];
+
+	return chosen && !of.includes(chosen) ? [...of, chosen] : of;
+}
+
+const SAID = { any: 'with one', unknown: 'no profile' };
+
+function fieldOf([field, title, hint]) {
+	const a = site.arguments, set = a[field] ? 'set' : null, list = ['state', 'partition', 'finding', 'tag'].includes(field) ? words(field) : [];
+
+	if (list.length)
+		return el('label', {}, title, el('select', { name: field, class: set }, el('option', { value: '' }, 'any'),
+			list.map((w) => el('option', { value: w, selected: w === a[field] }, SAID[w] ?? w.replaceAll('_', ' ')))));
+	return el('label', {}, title, el('input', { name: field, value: a[field] ?? '', placeholder: 'any', title: hint ? `such as ${hint}` : null, class: set, autocomplete: 'off', spellcheck: 'false' }));
+}
+
+// From and to, two days of which the second one is included, and what is seldom asked for.
+function more(go, others) {
+	const a = site.arguments, one = (key, title, value) => el('label', {}, title, el('input', { type: 'date', name: key, value }));
+	const isDay = (v) => /^\d{4}-\d\d-\d\d$/.test(v ?? ''), next = (v, n) => new Date(Date.parse(`${v}T00:00Z`) + 86400000 * n).toISOString().slice(0, 10);
+	const from = one('from', 'from', isDay(a.since) ? a.since : ''), to = one('to', 'to', isDay(a.until) ? next(a.until, -1) : '');
+	const d = el('details', { class: 'dates', open: isDay(a.since) || isDay(a.until) || others.some(([f]) => a[f]) }, el('summary', {}, 'more'), from, to, others.map(fieldOf));
+
+	d.addEventListener('change', (e) => {
+		if (e.target.type !== 'date')
+			return;
+		e.stopPropagation();
+		const [f, t] = [from, to].map((l) => l.querySelector('input').value);
+
+		if (f || t)
+			go({ since: f || 'all', until: t ? next(t, 1) : null });
+	});
+	return d;
+}
+
+// A form whose fields are arguments of this page; since: the time where the address has none; without: fields that it lacks.
+export function filters(since, without = {}, narrow = () => false) {
+	const form = el('form', { class: 'filters', 'aria-label': 'Filters' });
+	const go = (more) => {
+		const args = { ...site.arguments, ...more };
+		let isWrong = false;
+
+		for (const input of form.querySelectorAll('label > [name]:not([type=date])')) {
+			const v = input.value.trim(), bad = Boolean(v && FORMS[input.name] && !FORMS[input.name].test(v));
+
+			input.setAttribute('aria-invalid', String(bad));
+			input.classList.toggle('set', v !== '');
+			isWrong ||= bad;
+			args[input.name] = bad ? site.arguments[input.name] : v;
+		}
+		for (const k of Object.keys(args))
+			if (!known(args[k]) || args[k] === '')
+				delete args[k];
+		fold.textContent = told(args);
+		if (!narrow(args) && !isWrong)
+			location.href = address(site.page, args);
+	};
+	const isNow = (w) => (site.arguments.since ?? since) === sinceOf(w) && !site.arguments.until;
+	const told = (args) => {
+		const set = FIELDS.filter(([f]) => args[f]).map(([f, t]) => `${t} ${args[f]}`);
+
+		return set.length ? `filters: ${set.join(', ')}` : 'filters';
+	};
+	const fold = el('button', { type: 'button', class: 'fold', 'aria-expanded': 'false', onclick: () => fold.setAttribute('aria-expanded', String(form.classList.toggle('open'))) }, told(site.arguments));
+	const { since: _, until: __, sort, by, ...rest } = site.arguments;
+
+	form.append(el('span', { class: 'choice' }, RANGES.map(([w, t]) => el('a', { href: address(site.page, { ...site.arguments, since: sinceOf(w), until: null }), 'aria-current': isNow(w) ? 'true' : null }, t))), fold,
+		...FIELDS.filter(([f]) => !(f in without) && f !== 'node').map(fieldOf), more(go, FIELDS.filter(([f]) => !(f in without) && f === 'node')), el('button', { type: 'submit', class: 'sr' }, 'filter'),
+		Object.keys(rest).length ? el('a', { class: 'clear', href: address(site.page, { since: site.arguments.since, until: site.arguments.until, sort, by }) }, 'clear') : '');
+	form.addEventListener('change', () => go({}));
+	form.addEventListener('submit', (e) => {
 		e.preventDefault();
-		const args = { ...a };
-
-		for (const input of e.target.querySelectorAll('input'))
-			args[input.name] = input.value.trim();
-		location.href = address(site.page, args);
-	} }, el('span', { class: 'choice' }, RANGES.map(([w, t]) => el('a', { href: address(site.page, { ...a, since: w }), 'aria-current': (a.since ?? since) === w ? 'true' : null }, t))),
-	FIELDS.filter(([f]) => !(f in rest)).map(([f, t]) => el('label', {}, t, el('input', { name: f, value: a[f] ?? '', placeholder: 'any', class: a[f] ? 'set' : null, autocomplete: 'off' }))),
-	el('button', { type: 'submit', class: 'sr' }, 'filter'));
+		go({});
+	});
+	onKeys((e) => {
+		if (e.key !== 'f')
+			return;
+		e.preventDefault();
+		form.classList.add('open');
+		form.querySelector('label > [name]:not([type=date])').focus();
+	});
+	return form;
 }
 
 // ---- cells
@@ -97,18 +221,34 @@ export function hm(s) {
 	return s < 60 ? `${Math.round(s)} s` : h >= 24 ? `${Math.floor(h / 24)}-${two(h % 24)}:${two(minutes % 60)}` : `${h}:${two(minutes % 60)}`;
 }
 
+// At the site's prices; null: it has none, or the amount is not known.
+export const money = (v) => (!known(v) ? '?' : `${v > 0 && v < 0.5 ? '<1' : count(Math.round(v))} ${plain(site?.prices?.currency ?? '')}`.trim());
+export const costs = (core_s, gpu_s) => {
+	const p = site?.prices, of = (s, price) => (price > 0 && known(s) ? (s / 3600) * price : null), a = of(core_s, p?.core_h), b = of(gpu_s, p?.gpu_h);
+
+	return a === null && b === null ? null : (a ?? 0) + (b ?? 0);
+};
+export const kwh = (j) => (!known(j) ? '?' : j >= 3.6e10 ? `${few(j / 3.6e9)} MWh` : `${few(j / 3.6e6)} kWh`);
+
 // ---- tables
 
-// A column: key of a row, head, unit, kind of cells or a function of the row, what it means; left: text; wide: not on a phone. sort: it sorts by this.
+// A column: key of a row, head, unit, kind of cells or a function of the row, what it means; left: text. rare: left out where no row has it. fixed: it does not sort;
+// wide: not on a phone; bar: its cells have a bar below. Of tables of the class pp a row is a card on a phone: phone: its place, label and after: words beside it.
+// options: sort, sum, more (a class), keys: false where another table of the page has j and k.
 export function table(label, columns, rows, options = {}) {
 	const some = columns.filter((c) => !c.rare || rows.some((r) => known(r[c.key]) && r[c.key] !== ''));
 	const cell = (c, r) => (typeof c.kind === 'function' ? c.kind(r) : cells[c.kind](r[c.key]));
 	const by = (site.arguments.sort ?? options.sort ?? '').replace(/^-/, '');
 	const head = (c) => [el('span', { class: 't' }, c.head), el('span', { class: 'u' }, c.unit ?? '')];
 
-	const t = el('table', { class: 'g', 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', 'data-key': c.key, class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
+	const t = el('table', { class: `g ${options.more ?? ''}`.trim(), 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', 'data-key': c.key, class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
 		c.fixed ? head(c) : el('a', { href: address(site.page, { ...site.arguments, sort: c.key }) }, head(c)))))),
-	el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.kind === 'part' ? 'vb' : '', c.cut ? 'cut' : '', c.wide ? 'wd' : ''].join(' ').trim() || null }, cell(c, r)))))),
+	el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => {
+		const inside = cell(c, r);
+
+		return el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.kind === 'part' || c.bar ? 'vb' : '', c.cut ? 'cut' : '', c.wide ? 'wd' : '', c.phone ?? '', inside === '' || inside === '\u2013' ? 'nil' : ''].join(' ').trim() || null,
+			'data-l': c.label ?? null, 'data-a': c.after ?? null }, inside);
+	})))),
 	options.sum ? el('tfoot', {}, el('tr', {}, some.map((c, i) => el('td', { class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null }, i ? (known(options.sum[c.key]) && !c.left ? cell(c, options.sum) : '') : 'all')))) : '');
 
 	drawParts(t);
@@ -127,10 +267,10 @@ export function drawParts(e) {
 function rowKeys(t) {
 	let at = -1;
 
-	document.addEventListener('keydown', (e) => {
+	onKeys((e) => {
 		const step = e.key === 'j' ? 1 : e.key === 'k' ? -1 : 0, rows = t.tBodies[0].rows;
 
-		if (e.altKey || e.ctrlKey || e.metaKey || /INPUT|SELECT|TEXTAREA/.test(e.target.tagName) || !rows.length)
+		if (!rows.length)
 			return;
 		if (step) {
 			rows[at]?.classList.remove('on');
@@ -145,19 +285,47 @@ function rowKeys(t) {
 }
 
 // What the columns mean, for those who have no pointer to hold over a head.
-export const means = (columns) => el('details', { class: 'low' }, el('summary', {}, 'What the columns mean'),
+export const means = (columns) => el('details', { class: 'low means' }, el('summary', {}, 'What the columns mean'),
 	el('dl', { class: 'dl' }, columns.filter((c) => c.about).map((c) => [el('dt', {}, c.head, c.unit ? `, ${c.unit}` : ''), el('dd', {}, c.about)])));
+
+export const severity = (word) => el('span', { class: `sev ${word}` }, word.toUpperCase());
+
+// A button that puts a line where it can be pasted; where the browser forbids that, the line is selected beside it.
+export const copy = (line) => el('button', { type: 'button', class: 'copy', onclick: async (e) => {
+	const button = e.currentTarget;
+
+	try {
+		await navigator.clipboard.writeText(typeof line === 'function' ? line() : line);
+		button.firstChild.textContent = 'copied';
+	} catch {
+		const code = button.previousElementSibling;
+
+		if (code)
+			getSelection().selectAllChildren(code);
+	}
+} }, el('span', {}, 'copy'));
 
 // ---- the whole of a page
 
-export function shell(title, about, ...parts) {
-	const csv = `${site.root}${site.page}.csv${location.search}`;
+const quoted = (word) => (/^[\w./@%+:=,-]+$/.test(word) ? word : `'${word.replaceAll('\'', '\'\\\'\'')}'`);
+const foot = {};
 
+// The address, the CSV and the command are those of other arguments: the page shows their rows without asking.
+export function moveTo(args) {
+	site.arguments = args;
+	history.replaceState(null, '', address(site.page, args) + location.hash);
+	foot.csv.href = `${site.root ?? ''}${site.page}.csv${location.search}`;
+	foot.command.textContent = ['jobprof', site.page, ...Object.entries(args).map(([k, v]) => quoted(v === '' ? `--${k}` : `--${k}=${v}`))].join(' ');
+}
+
+export function shell(title, about, ...parts) {
+	foot.csv = el('a', { href: `${site.root ?? ''}${site.page}.csv${location.search}` }, 'CSV of this table');
+	foot.command = el('code', {}, site.command ?? 'jobprof');
 	document.title = plain(`${title} \u00b7 jobprof`);
 	document.body.append(el('header', {}, el('div', {}, el('h1', {}, title), el('p', { class: 'about' }, about)),
-		el('p', { class: 'keys' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' row ', el('kbd', {}, '\u21b5'), ' open ', el('kbd', {}, '/'), ' search ', el('br'), el('a', { href: csv }, 'CSV of this table'))),
+		el('p', { class: 'keys' }, el('span', { class: 'keyed' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' row ', el('kbd', {}, '\u21b5'), ' open ', el('kbd', {}, '/'), ' search ', el('kbd', {}, 'f'), ' filter ', el('br')), foot.csv)),
 	el('main', {}, parts.filter(Boolean)),
-	el('footer', {}, 'The same in a terminal: ', el('code', {}, site.command ?? 'jobprof'), ` \u00b7 jobprof ${site.version}`));
+	el('footer', {}, 'The same in a terminal: ', foot.command, copy(() => foot.command.textContent), ` \u00b7 jobprof ${site.version}`));
 }
 
 export function wrong() {

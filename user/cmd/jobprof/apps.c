@@ -67,9 +67,9 @@ static const struct opt opts[] = {
 const struct command cmd_apps = {
 	.name = "jobprof apps",
 	.usage = "[OPTION]...",
-	.about = "A row per application, which are jobs of one user, program, size and name but for\n"
-		 "digits: how long they ran, whether the last 8 took longer, by what, and what would\n"
-		 "have been enough. Without options those of the last 30 days that held most.",
+	.about = "A row per application, the jobs of one user, program, size and name but for\n"
+		 "digits: how long they ran, whether the last 8 took longer, by what, and what\n"
+		 "would have been enough. Without options those that held most in 30 days.",
 	.opts = opts,
 };
 

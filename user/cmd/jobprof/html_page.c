@@ -75,20 +75,16 @@ char *html_page__fill(const char *template, const char *place, json_t *json)
  * of JSON, and all that is not ASCII, such as line separators, is escaped already. */
 static void put_json(struct outbuf *out, const char *json)
 {
-	for (const char *p = json; *p; p++)
-		switch (*p) {
-		case '<':
-			outbuf__str(out, "\\u003c");
+	for (const char *p = json; *p;) {
+		const size_t n = strcspn(p, "<>&");
+
+		outbuf__mem(out, p, n);
+		p += n;
+		if (!*p)
 			break;
-		case '>':
-			outbuf__str(out, "\\u003e");
-			break;
-		case '&':
-			outbuf__str(out, "\\u0026");
-			break;
-		default:
-			outbuf__char(out, *p);
-		}
+		outbuf__str(out, *p == '<' ? "\\u003c" : *p == '>' ? "\\u003e" : "\\u0026");
+		p++;
+	}
 }
 
 int html_page__put_text(int fd, const char *template, const char *json)

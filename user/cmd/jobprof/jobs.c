@@ -412,18 +412,18 @@ static void set_heads(struct site_column *own, struct site_table *t, const struc
 	t->sorted_by = key_of(o);
 }
 
-/* 0 or 2, logged. */
+/* --all outdoes --limit. 0 or 2, logged. */
 static int set_rows(struct options *o)
 {
-	o->rows = o->site.all ? 0 : ROWS;
-	if (!o->limit)
-		return 0;
-	if (o->site.all)
-		return options__wrong(&cmd_jobs, "--all and --limit: one of both");
-	if (!parse_u32(o->limit, &o->rows) && o->rows >= 1 && o->rows <= ROWS_MAX)
-		return 0;
-	log_error("--limit %s: it is a number from 1 to %d; --all is all rows", o->limit, ROWS_MAX);
-	return 2;
+	uint32_t rows = ROWS;
+
+	if (o->limit && (parse_u32(o->limit, &rows) || !rows || rows > ROWS_MAX)) {
+		log_error("--limit %s: it is a number from 1 to %d; --all is all rows", o->limit,
+			  ROWS_MAX);
+		return 2;
+	}
+	o->rows = o->site.all ? 0 : rows;
+	return 0;
 }
 
 int verb_jobs(int argc, char **argv)

@@ -56,8 +56,18 @@ struct page {
 		}                               \
 	}
 
+#define ME "--user=@me"
+
 static const struct page pages[] = {
-	{"/jobs", {PART(jobs, "jobs")}, " sort all ", true, false},
+	{"/home",
+	 {PART(jobs, "jobs", ME, "--since=7d", "--sort=start", "--limit=10000"),
+	  PART(advice, "advice", ME), PART(usage, "days", ME, "--by=day", "--since=62d", "--all"),
+	  PART(apps, "apps", ME), PART(running, "running", ME)},
+	 " ",
+	 true,
+	 false},
+	{"/jobs", {PART(jobs, "jobs", "--limit=10000")}, " sort limit all ", true, false},
+	{"/apps", {PART(apps, "apps")}, " sort all ", true, false},
 	{"/usage",
 	 {PART(usage, "usage"), PART(usage, "histograms", "--histograms")},
 	 " by sort all ",
@@ -388,7 +398,11 @@ void serve_page__rights(void *arg, const char *user, char word[static HTTP_RIGHT
 static int answer(const struct serve_site *s, const struct http_request *r, enum http_type *type)
 {
 	const char *path = r->address.path, *rest = behind(path, "/job/");
-	const struct page *page = page_of(strcmp(path, "/") ? path : "/jobs", type);
+	const bool is_user = s->is_own || site_viewer__role(r->user) == ROLE_USER;
+	const struct page *page = page_of(strcmp(path, "/") ? path
+					  : is_user	    ? "/home"
+							    : "/jobs",
+					  type);
 
 	if (rest && r->address.nargs) {
 		*type = HTTP_HTML;

@@ -60,11 +60,14 @@ const struct command cmd_site = {
 /* What the folders have. */
 enum kind { OF_USER, OF_PROJECT, OF_STAFF };
 
+enum { PAGE_HOME, PAGE_JOBS };
+
 static const struct {
 	const char *name, *arguments[3]; /* by the kind of folder; @: its name */
 	bool is_sums;			 /* coordinators see it with CoordinatorSees=sums, too */
 } pages[] = {
-	{"jobs", {SINCE "&all=1", SINCE "&all=1&project=@", SINCE "&all=1"}, false},
+	[PAGE_HOME] = {"home", {"", NULL, NULL}, false}, /* of a user alone */
+	[PAGE_JOBS] = {"jobs", {SINCE "&all=1", SINCE "&all=1&project=@", SINCE "&all=1"}, false},
 	{"usage", {SINCE "&by=name", SINCE "&by=user&project=@", SINCE "&by=project"}, true},
 	{"findings", {SINCE, SINCE "&project=@", SINCE}, false},
 	{"io", {SINCE, SINCE "&project=@", SINCE}, false},
@@ -248,6 +251,8 @@ static int put_page(struct folder *f, unsigned i)
 
 static bool is_in(const struct folder *f, unsigned i)
 {
+	if (!pages[i].arguments[f->kind])
+		return false;
 	return f->kind != OF_PROJECT || pages[i].is_sums || !site_viewer__are_sums();
 }
 
@@ -263,7 +268,7 @@ static const char *name_pages(const struct folder *f, char *names, size_t size)
 		n += (size_t)snprintf(names + n, size - n, "%s%s", first ? " " : "", pages[i].name);
 		first = first ? first : pages[i].name;
 	}
-	if (f->b->o->jobs && is_in(f, 0))
+	if (f->b->o->jobs && is_in(f, PAGE_JOBS))
 		snprintf(names + n, size - n, " job");
 	return first;
 }

@@ -61,7 +61,8 @@ void site_args__print_states(FILE *out);
 	 OPT_CALL_AT(site_args__take_since, type, site)},                                          \
 		{'E', "until", "TIME", "that began before then",                                   \
 		 OPT_CALL_AT(site_args__take_until, type, site)},                                  \
-		{'u', "user", "LIST", "of these users", OPT_TEXT(type, site.filter.user)},         \
+		{'u', "user", "LIST", "of these users; @me: your own",                             \
+		 OPT_TEXT(type, site.filter.user)},                                                \
 		{'A', "project", "LIST", "of these projects, which are Slurm's accounts",          \
 		 OPT_TEXT(type, site.filter.account)},                                             \
 		{'n', "name", "TEXT",                                                              \

@@ -287,7 +287,7 @@ void site_filter__hint(const struct site_args *a, struct index *ix, const struct
 		const char *list, *what, *sql;
 	} of[] = {
 		{f->cluster, "cluster", OF_SUMS("cluster")},
-		{f->user, "user", OF_SUMS("\"user\"")},
+		{f->user && strcmp(f->user, "@me") ? f->user : NULL, "user", OF_SUMS("\"user\"")},
 		{f->account, "project", OF_SUMS("account")},
 		{f->partition, "partition", OF_SUMS("partition")},
 		{f->node, "node", "SELECT 1 FROM job_node WHERE node = ? LIMIT 1"},

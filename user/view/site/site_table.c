@@ -498,7 +498,9 @@ void site_table__print_json(const struct site_table *t, FILE *out)
 	for (unsigned row = 0; row + t->has_sum < t->nrows; row++) {
 		fputs(row ? ",{" : "{", out);
 		for (unsigned i = 0; i < t->ncolumns; i++) {
-			fprintf(out, "%s\"%s\":", i ? "," : "", t->columns[i].key);
+			fputs(i ? ",\"" : "\"", out);
+			fputs(t->columns[i].key, out);
+			fputs("\":", out);
 			print_json_cell(t->columns[i].kind, cell(t, row, i), out);
 		}
 		putc('}', out);
