@@ -93,11 +93,13 @@ static int read_about(struct node_page *p, struct index *ix, const char *node)
 
 /* ---- its jobs */
 
-#define LANE_COLUMNS                                                                       \
-	"j.id, COALESCE(j.cores, j.cpus * 1.0) / NULLIF(j.nodes, 0), j.start, "            \
-	"COALESCE(j.\"end\", j.start + j.elapsed_s), j.job_id, j.array_id, j.array_task, " \
-	"j.lost_core_s, j.findings, j.worst_severity, j.\"user\", j.account, j.name, "     \
-	"j.program, j.partition, j.state, j.worst_rule, j.worst_text"
+/* Of a job whose nodes nobody counted, those that are named count. */
+#define LANE_COLUMNS                                                                         \
+	"j.id, COALESCE(j.cores, j.cpus * 1.0) / NULLIF(COALESCE(j.nodes, (SELECT count(*) " \
+	"FROM job_node m WHERE m.job = j.id)), 0), j.start, COALESCE(j.\"end\", j.start + "  \
+	"j.elapsed_s), j.job_id, j.array_id, j.array_task, j.lost_core_s, j.findings, "      \
+	"j.worst_severity, j.\"user\", j.account, j.name, j.program, j.partition, j.state, " \
+	"j.worst_rule, j.worst_text"
 
 static int add_lane(struct node_page *p, const struct db_value *v)
 {
