@@ -93,11 +93,13 @@ static int read_about(struct node_page *p, struct index *ix, const char *node)
 
 /* ---- its jobs */
 
-#define LANE_COLUMNS                                                                       \
-	"j.id, COALESCE(j.cores, j.cpus * 1.0) / NULLIF(j.nodes, 0), j.start, "            \
-	"COALESCE(j.\"end\", j.start + j.elapsed_s), j.job_id, j.array_id, j.array_task, " \
-	"j.lost_core_s, j.findings, j.worst_severity, j.\"user\", j.account, j.name, "     \
-	"j.program, j.partition, j.state, j.worst_rule, j.worst_text"
+/* Of a job whose nodes nobody counted, those that are named count. */
+#define LANE_COLUMNS                                                                         \
+	"j.id, COALESCE(j.cores, j.cpus * 1.0) / NULLIF(COALESCE(j.nodes, (SELECT count(*) " \
+	"FROM job_node m WHERE m.job = j.id)), 0), j.start, COALESCE(j.\"end\", j.start + "  \
+	"j.elapsed_s), j.job_id, j.array_id, j.array_task, j.lost_core_s, j.findings, "      \
+	"j.worst_severity, j.\"user\", j.account, j.name, j.program, j.partition, j.state, " \
+	"j.worst_rule, j.worst_text, CASE WHEN j.sources IN (1, 3) THEN 1 ELSE 0 END"
 
 static int add_lane(struct node_page *p, const struct db_value *v)
 {
@@ -139,6 +141,7 @@ static int add_lane(struct node_page *p, const struct db_value *v)
 		.no_owner_s = NAN,
 	};
 	l->has_profile = !isnan(l->findings);
+	l->is_sure = v[18].i;
 	return 0;
 }
 
@@ -191,12 +194,12 @@ static int ask_jobs(struct index *ix, const struct node_page *p, const char *col
 }
 
 /* Jobs that run, of whose queue the index knows. Their numbers are below 0 here. */
-#define RUNNING_COLUMNS                                                                            \
-	"-j.id, COALESCE(j.cores, j.cpus * 1.0) / NULLIF(j.nodes, 0), j.start, "                   \
-	"CAST(NULL AS {real}), j.job_id, j.array_id, j.array_task, CAST(NULL AS {real}), "         \
-	"j.findings, j.severity, j.\"user\", j.account, j.name, j.program, j.partition, j.state, " \
-	"j.rule, j.text, j.node_list"
-#define NODE_LIST 18
+#define RUNNING_COLUMNS                                                                    \
+	"-j.id, COALESCE(j.cores, j.cpus * 1.0) / NULLIF(j.nodes, 0), j.start, "           \
+	"CAST(NULL AS {real}), j.job_id, j.array_id, j.array_task, CAST(NULL AS {real}), " \
+	"j.findings, j.severity, j.\"user\", j.account, j.name, j.program, j.partition, "  \
+	"j.state, j.rule, j.text, CASE WHEN j.queued_at IS NULL THEN 0 ELSE 1 END, j.node_list"
+#define NODE_LIST 19
 
 static int ask_running(struct index *ix, const struct node_page *p, const char *columns,
 		       const struct job_filter *f, const struct viewer *v,
@@ -283,7 +286,8 @@ static int mark_visible(struct node_page *p, const struct db_value *v)
 	return 0;
 }
 
-/* Cuts a lane of somebody else to the time in which a visible one ran. False: there was none. */
+/* Cuts a lane of somebody else to the time in which a visible one ran, by Slurm's word: anybody can
+ * write a profile of a job that was on any node. False: there was none. */
 static bool cut(struct node_page *p, struct node_lane *l)
 {
 	double start = INFINITY, end = -INFINITY;
@@ -293,7 +297,7 @@ static bool cut(struct node_page *p, struct node_lane *l)
 		const double from = fmax(l->start, o->start);
 		const double to = fmin(isnan(l->end) ? INFINITY : l->end, o->end);
 
-		if (!o->is_visible || !(from < to))
+		if (!o->is_visible || !o->is_sure || !(from < to))
 			continue;
 		start = fmin(start, from);
 		end = fmax(end, to);

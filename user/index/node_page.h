@@ -20,6 +20,7 @@ struct node_lane {
 	int64_t id;	 /* in the index */
 	bool is_visible; /* else all but cores, start and end is unknown */
 	bool has_profile;
+	bool is_sure;		  /* Slurm says that the job was there */
 	double cores, start, end; /* Unix time; of others cut to the time of visible jobs */
 	double job_id, array_id, array_task, lost_core_s, findings, worst_severity;
 	char *user, *account, *name, *program, *partition, *state, *worst_rule, *worst_text;

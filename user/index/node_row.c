@@ -266,12 +266,13 @@ json_t *node_rows__json(const struct node_rows *r)
 
 	for (unsigned i = 0; i < r->n; i++) {
 		const struct node_series *s = &r->v[i];
-		json_t *o = json_object();
+		json_t *o = json_object(), *kind = json_object();
 
-		json__set(o, "node", json__text(s->node));
-		json__set(o, "model", json__text(s->model));
-		JSON_NUMBERS(o, {"cores", s->cores}, {"cpus", s->cpus},
+		json__set(kind, "model", json__text(s->model));
+		JSON_NUMBERS(kind, {"cores", s->cores}, {"cpus", s->cpus},
 			     {"memory_mb", s->memory_mb});
+		json__set(o, "node", json__text(s->node));
+		json__set(o, "kind", kind);
 		json__set(o, "from", json_integer((json_int_t)s->first * NODE_ROW_S));
 		for (int of = 0; of < N_NODE_VALUES; of++) {
 			json_t *values = values_json(s, of);
@@ -316,6 +317,7 @@ static const char *take_node(struct node_rows *r, const json_t *o)
 {
 	const char *name = json_string_value(json_object_get(o, "node"));
 	const double from = json__number_of(o, "from");
+	const json_t *kind = json_object_get(o, "kind");
 	const size_t n = longest_of(o);
 	struct node_series *s;
 
@@ -323,12 +325,12 @@ static const char *take_node(struct node_rows *r, const json_t *o)
 		return "node_rows has something without a node or a time";
 	if (n + rows_of(r) > NODE_ROW_MAX || r->n == NODES_MAX)
 		return "node_rows is too long";
-	s = add_node(r, name, json_string_value(json_object_get(o, "model")));
+	s = add_node(r, name, json_string_value(json_object_get(kind, "model")));
 	if (!s || make_rows(s, (int64_t)(from / NODE_ROW_S), (unsigned)n))
 		return strerror(ENOMEM);
-	s->cores = json__number_of(o, "cores");
-	s->cpus = json__number_of(o, "cpus");
-	s->memory_mb = json__number_of(o, "memory_mb");
+	s->cores = json__number_of(kind, "cores");
+	s->cpus = json__number_of(kind, "cpus");
+	s->memory_mb = json__number_of(kind, "memory_mb");
 	for (int of = 0; of < N_NODE_VALUES; of++)
 		take_values(s, of, json_object_get(o, node_value_names[of]));
 	return NULL;

@@ -52,8 +52,8 @@ int node_rows__of_job(struct node_rows *r, const struct model_job *j);
  * or moved more in one row. */
 bool node_row__may_be(enum node_value of, int32_t v, double cpus);
 
-/* As an array of objects: node, model, cores, cpus, memory_mb, from (Unix time of the first row)
- * and an array for each value of which something is known. */
+/* As an array of objects: node, kind (model, cores, cpus, memory_mb), from (Unix time of the first
+ * row) and an array for each value of which something is known. */
 json_t *node_rows__json(const struct node_rows *r);
 /* Reads such an array, which may contain anything. NULL, or what is wrong. */
 const char *node_rows__of_json(struct node_rows *r, const json_t *a);

@@ -28,40 +28,114 @@ static void find_span(const struct row *r, int64_t *first, int64_t *last)
 
 /* ---- nodes */
 
-/* A profile that no accounting confirms cannot change what the index knows of a node. *id: of the
- * node. 0 or -errno. */
-static int find_node(struct index *ix, const struct row *job, const struct node_series *s,
-		     int64_t *id)
+/*
+ * A node is what most of the last profiles say of it, for anybody can write a profile: one that
+ * agrees with the index is a vote for that, another one a vote less, and replaces it where none is
+ * left. Profiles of jobs that Slurm's accounting knows have more of them.
+ */
+#define VOTES_MAX  100
+#define SURE_VOTES 10
+#define ROUNDED	   0.05 /* of memory */
+
+struct known_node {
+	int64_t id; /* 0: none */
+	double cores, cpus, memory_mb, votes;
+	bool has_model; /* the same as that of the profile */
+};
+
+static int read_node(struct index *ix, const struct db_value key[static 3], struct known_node *n)
+{
+	struct db_rows r;
+	int err = db__ask(&r, ix->db,
+			  "SELECT id, cores, cpus, memory_mb, votes, COALESCE(model, '') FROM node "
+			  "WHERE cluster = ? AND name = ?",
+			  key, 2);
+
+	*n = (struct known_node){0};
+	if (!err && db_rows__next(&r))
+		*n = (struct known_node){.id = r.v[0].i,
+					 .cores = db_value__number(&r.v[1]),
+					 .cpus = db_value__number(&r.v[2]),
+					 .memory_mb = db_value__number(&r.v[3]),
+					 .votes = db_value__number(&r.v[4]),
+					 .has_model = !strcmp(r.v[5].text, key[2].text)};
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
+static bool is_like(double a, double b, double part)
+{
+	return (isnan(a) && isnan(b)) || fabs(a - b) <= part * fabs(a);
+}
+
+static bool agrees(const struct known_node *n, const struct node_series *s)
+{
+	return n->has_model && is_like(n->cores, s->cores, 0) && is_like(n->cpus, s->cpus, 0) &&
+	       is_like(n->memory_mb, s->memory_mb, ROUNDED);
+}
+
+/* What is possible. */
+static struct node_series size_of(const struct node_series *s)
+{
+	struct node_series to = {.node = s->node, .model = s->model};
+	const bool is_size = s->cores > 0 && s->cpus >= s->cores && s->cpus <= CORES_MAX;
+
+	to.cores = is_size ? s->cores : NAN;
+	to.cpus = is_size ? s->cpus : NAN;
+	to.memory_mb = s->memory_mb > 0 && s->memory_mb <= MB_MAX ? s->memory_mb : NAN;
+	return to;
+}
+
+static int vote(struct index *ix, const struct known_node *n, double votes)
+{
+	const struct db_value args[] = {db_value__int((int64_t)fmin(votes, VOTES_MAX)),
+					db_value__int(n->id)};
+
+	return votes == n->votes
+		       ? 0
+		       : db__run(ix->db, "UPDATE node SET votes = ? WHERE id = ?", args, 2);
+}
+
+/* Stores the node as the profile has it, new or in place of what was known. */
+static int write_node(struct index *ix, const struct db_value key[static 3],
+		      const struct node_series *s, double votes)
+{
+	const struct db_value args[] = {key[0],
+					key[1],
+					db_value__text(*s->model ? s->model : NULL),
+					db_value__real(s->cores),
+					db_value__real(s->cpus),
+					db_value__real(s->memory_mb),
+					db_value__int((int64_t)votes)};
+
+	return db__run(ix->db,
+		       "INSERT INTO node (cluster, name, model, cores, cpus, memory_mb, votes) "
+		       "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, name) DO UPDATE SET "
+		       "model = excluded.model, cores = excluded.cores, cpus = excluded.cpus, "
+		       "memory_mb = excluded.memory_mb, votes = excluded.votes",
+		       args, sizeof(args) / sizeof(*args));
+}
+
+/* The node as the index knows it after this profile. 0 or -errno. */
+static int find_node(struct index *ix, const struct row *job, const struct node_series *claim,
+		     struct known_node *n)
 {
 	const bool is_sure = (int)job->number[INDEX_sources] & ROW_SOURCE_SLURM;
-	const bool is_size = s->cores > 0 && s->cores <= CORES_MAX && s->cpus >= s->cores &&
-			     s->cpus <= CORES_MAX;
-	const bool is_memory = s->memory_mb > 0 && s->memory_mb <= MB_MAX;
-	const struct db_value args[] = {
-		db_value__text(job->text[INDEX_cluster]),
-		db_value__text(s->node),
-		db_value__text(*s->model ? s->model : NULL),
-		db_value__real(is_size ? s->cores : NAN),
-		db_value__real(is_size ? s->cpus : NAN),
-		db_value__real(is_memory ? s->memory_mb : NAN),
-		db_value__int(is_sure),
-	};
-	int err = db__run(
-		ix->db,
-		"INSERT INTO node (cluster, name, model, cores, cpus, memory_mb, is_sure) VALUES "
-		"(?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, name) DO UPDATE SET "
-		"model = COALESCE(excluded.model, node.model), "
-		"cores = COALESCE(excluded.cores, node.cores), "
-		"cpus = COALESCE(excluded.cpus, node.cpus), "
-		"memory_mb = COALESCE(excluded.memory_mb, node.memory_mb), "
-		"is_sure = excluded.is_sure WHERE excluded.is_sure >= node.is_sure",
-		args, sizeof(args) / sizeof(*args));
+	const double votes = is_sure ? SURE_VOTES : 1;
+	const struct node_series s = size_of(claim);
+	const struct db_value key[] = {db_value__text(job->text[INDEX_cluster]),
+				       db_value__text(s.node), db_value__text(s.model)};
+	int err = read_node(ix, key, n);
 
-	if (!err)
-		*id = (int64_t)db__number(ix->db, &err,
-					  "SELECT id FROM node WHERE cluster = ? AND name = ?",
-					  args, 2);
-	return err;
+	if (err)
+		return err;
+	if (n->id && agrees(n, &s))
+		return vote(ix, n, fmin(n->votes + votes, VOTES_MAX));
+	if (n->id && n->votes >= votes)
+		return vote(ix, n, n->votes - votes);
+	err = write_node(ix, key, &s, votes);
+	return err ? err : read_node(ix, key, n);
 }
 
 /* ---- rows */
@@ -122,7 +196,8 @@ static int add_row(struct batch *b, int64_t node, int64_t t, int64_t job, const 
 
 static int add_series(struct batch *b, const struct node_job *j, const struct node_series *s)
 {
-	int64_t first, last, node = 0;
+	struct known_node node;
+	int64_t first, last;
 	int err = find_node(b->ix, j->row, s, &node);
 
 	find_span(j->row, &first, &last);
@@ -130,8 +205,8 @@ static int add_series(struct batch *b, const struct node_job *j, const struct no
 		first = node_store__oldest();
 	for (unsigned i = 0; !err && i < s->n; i++)
 		if (s->first + i >= first && s->first + i <= last)
-			err = add_row(b, node, s->first + i, j->id,
-				      s->v + (size_t)i * N_NODE_VALUES, s->cpus);
+			err = add_row(b, node.id, s->first + i, j->id,
+				      s->v + (size_t)i * N_NODE_VALUES, node.cpus);
 	return err;
 }
 

@@ -31,7 +31,7 @@
 #define NODE                                                                                \
 	"CREATE TABLE node (id {id}, cluster {text} NOT NULL, name {text} NOT NULL, model " \
 	"{text}, "                                                                          \
-	"cores {real}, cpus {real}, memory_mb {real}, is_sure BIGINT NOT NULL, "            \
+	"cores {real}, cpus {real}, memory_mb {real}, votes BIGINT NOT NULL, "              \
 	"UNIQUE (cluster, name))"
 
 static const char node_rows[] = "CREATE TABLE node_row (node INTEGER NOT NULL, "

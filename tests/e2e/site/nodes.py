@@ -222,12 +222,12 @@ def lanes():
 def stored_rows():
     """report --store puts them into the file, and the index takes them from there."""
     t = three()
-    want = {n: t.rows(n, "n1") for n in (11, 12, 13, 14)}
+    want, kinds = {n: t.rows(n, "n1") for n in (11, 12, 13, 14)}, t.sql("SELECT name, model, cores, cpus, memory_mb FROM node ORDER BY name")
     for n in want:
         must("report", "--store", "--overwrite", t.path(n))
     t.index = os.path.join(tmpdir("again"), "index.db")
     t.scan()
-    is_equal("stored rows: the same", {n: t.rows(n, "n1") for n in want}, want)
+    is_equal("stored rows: the same", [{n: t.rows(n, "n1") for n in want}, t.sql("SELECT name, model, cores, cpus, memory_mb FROM node ORDER BY name")], [want, kinds])
     t.scan("--again")
     is_equal("read again: the same", {n: t.rows(n, "n1") for n in want}, want)
 
@@ -245,7 +245,7 @@ def base(number, **more):
 
 
 def of_node(node="n1", first=BEGIN // SLOT * SLOT, n=3, **values):
-    return {"node": node, "model": "M", "cores": 8, "cpus": 8, "memory_mb": 1000, "from": first, **{k: [v] * n for k, v in values.items()}}
+    return {"node": node, "kind": {"model": "M", "cores": 8, "cpus": 8, "memory_mb": 1000}, "from": first, **{k: [v] * n for k, v in values.items()}}
 
 
 def hostile_values():
@@ -256,7 +256,7 @@ def hostile_values():
         base(2, node_rows=[{**of_node(), **{name: huge for name in NAMES}}]),
         base(3, node_rows=[of_node(first=BEGIN - 7200, cpu_ms=1), of_node(first=BEGIN + 3600 + 600, cpu_ms=2), of_node("n9", cpu_ms=3)]),
         base(4, node_rows=[of_node("n1\x1b[2J' --", cpu_ms=4)], node_names=["n1\x1b[2J' --"]),
-        base(5, node_rows=[{**of_node(cpu_ms=5), "model": "x" * 5000, "cores": 1e300, "cpus": -4, "memory_mb": "y"}]),
+        base(5, node_rows=[{**of_node(cpu_ms=5), "kind": {"model": "x" * 5000, "cores": 1e300, "cpus": -4, "memory_mb": "y"}}]),
     ]
     p = write(path, rows)
     is_equal("hostile values: the rows are taken", [p.returncode, p.stderr], [0, ""])
@@ -288,8 +288,13 @@ def who_is_believed():
     is_equal("Slurm says that the job was on one of them", names(), ["n2"])
     write(path, [base(1, node_rows=two, node_names=["n1", "n2"], nodes=2)])
     is_equal("and the profile, read again, does not bring the other one back", names(), ["n2"])
-    write(path, [base(2, node_names=["n2"], node_rows=[{**of_node("n2", cpu_ms=7), "cores": 4000, "cpus": 4000}])])
-    is_equal("a node that Slurm's job was on keeps its size", sql(path, "SELECT cores FROM node WHERE name = 'n2'"), [(8.0,)])
+    write(path, [base(2, node_names=["n2"], node_rows=[{**of_node("n2", cpu_ms=7), "kind": {"model": "M", "cores": 4000, "cpus": 4000}}])])
+    is_equal("a node of which Slurm's jobs speak keeps its size", sql(path, "SELECT cores FROM node WHERE name = 'n2'"), [(8.0,)])
+    grown = lambda number, cpu_ms: base(number, sources=3, node_names=["n2"], node_rows=[{**of_node("n2", cpu_ms=cpu_ms), "kind": {"model": "M", "cores": 16, "cpus": 16}}])
+    write(path, [grown(3, 8 * 300 * 1000 + 10 ** 6)])
+    is_equal("amounts are bounded by what the node is known to be", [sql(path, "SELECT max(cpu_ms) FROM node_row")[0][0] < 2400000, sql(path, "SELECT cores FROM node WHERE name = 'n2'")], [True, [(8.0,)]])
+    write(path, [grown(number, 7) for number in range(4, 40)])
+    is_equal("if most say otherwise, it has changed", sql(path, "SELECT cores FROM node WHERE name = 'n2'"), [(16.0,)])
 
 
 def ages():
@@ -321,7 +326,7 @@ def rights():
     full = lambda v, n: {name: v for name in NAMES if name != "span_s"} | {"span_s": SLOT}
     secret = dict(user=SECRET[0], account=SECRET[1], name=SECRET[2], program="/opt/" + SECRET[3], partition=SECRET[4], job_id=7777777, state="NODE_FAIL",
                   findings=1, finding_list=[{"id": "cpu.unused", "text": SECRET[6], "severity": "bad", "where": "n1", "cost": {"core_s": 5}}])
-    rows = [base(1, user="nobody", name="mine", node_rows=[of_node(first=t0, n=12, **full(1000, 12))]),
+    rows = [base(1, user="nobody", name="mine", sources=3, node_rows=[of_node(first=t0, n=12, **full(1000, 12))]),
             {**base(2, start=BEGIN - 1800, end=BEGIN + 1200, elapsed_s=3000, node_rows=[of_node(first=t0 - 1800, n=10, **full(123457, 10))]), **secret},
             {**base(3, start=BEGIN + 7200, end=BEGIN + 9000, elapsed_s=1800, node_rows=[of_node(first=t0 + 7200, n=6, **full(123457, 6))]), **secret, "job_id": 7777778},
             {**base(4, node_names=["n2"], node_rows=[of_node("n2", first=t0, n=12, **full(123457, 12))]), **secret, "job_id": 7777779}]
@@ -349,10 +354,14 @@ def rights():
     for args in (("node", "-w", "n2"), ("node", "-w", "n777"), ("nodes",), ("nodes", "--json")):
         p = ask(*args)
         is_equal("%s is not for this user" % " ".join(args), [p.returncode, p.stdout, p.stderr.count("\n")], [os.EX_NOPERM, "", 1])
-    same = [ask("node", "-w", n).stderr.replace(n, "N") for n in ("n2", "n777")]
+    p = write(path, [base(6, user="nobody", name="forged", node_names=["n2", "n1"], nodes=2, start=BEGIN - 80000, end=BEGIN + 4000, elapsed_s=84000)])
+    forged = [json.loads(ask("node", "-w", n, "--json", "--since", "30h").stdout) for n in ("n1", "n2")]
+    is_equal("a profile that Slurm does not know opens no other's times", [[l for l in got["lanes"] if l["job_id"] not in (1, 6)] for got in forged],
+             [[{"job_id": None, "cores": 8.0, "start": BEGIN, "end": BEGIN + 1200}], []])
+    same = [ask("node", "-w", n).stderr.replace(n, "N") for n in ("n4", "n777")]
     is_equal("others' nodes and those that do not exist are answered alike", same[0], same[1])
     staff = json.loads(must("node", "-w", "n1", "--database", path, "--json"))
-    is_equal("staff sees all", [sorted(l["job_id"] for l in staff["lanes"]), sorted({e["kind"] for e in staff["events"]})], [[1, 7777777, 7777778], ["finding", "node_fail"]])
+    is_equal("staff sees all", [sorted(l["job_id"] for l in staff["lanes"] if l["job_id"] != 6), sorted({e["kind"] for e in staff["events"]})], [[1, 7777777, 7777778], ["finding", "node_fail"]])
 
 
 # ---- all nodes

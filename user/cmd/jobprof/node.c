@@ -81,16 +81,19 @@ static struct db_value whole(double v)
 	return isnan(v) ? db_value__real(v) : db_value__int((int64_t)v);
 }
 
-/* other: the name of somebody else's job. */
+/* other: the name of somebody else's job in text; NULL: it is not text. */
 static int add_lane(struct site_table *t, const struct node_lane *l, const char *other)
 {
+	const bool is_text = other != NULL;
 	const struct db_value row[N_COLUMNS] = {
 		whole(l->job_id),
 		whole(l->array_id),
 		whole(l->array_task),
 		db_value__text(l->user),
 		db_value__text(l->account),
-		db_value__text(l->is_visible ? l->name : other),
+		db_value__text(!l->is_visible	     ? other
+			       : !l->name && is_text ? l->program
+						     : l->name),
 		db_value__text(l->program),
 		db_value__text(l->partition),
 		db_value__text(l->state),
@@ -305,7 +308,7 @@ static int print_page(const struct options *o, struct index *ix, const struct no
 {
 	struct site_table t = {0};
 	struct node_speed speed = {0};
-	int status = make_table(&t, p, o->site.json ? NULL : "another job") ? 1 : 0;
+	int status = make_table(&t, p, o->site.json || o->site.csv ? NULL : "another job") ? 1 : 0;
 
 	if (!status && v->sees_all && !o->site.csv)
 		status = node_speed__read(&speed, ix, &p->about, &o->site.filter, v) ? 1 : 0;
