@@ -213,14 +213,14 @@ const COLUMNS = [
 
 const RANGES = [['6h', '6 hours'], ['24h', '24 hours'], ['3d', '3 days'], ['7d', '7 days'], ['30d', '30 days']];
 
-function chooser(d) {
+function chooser(node, cluster) {
 	const a = site.arguments;
 
 	return el('form', { class: 'filters', onsubmit: (e) => {
 		e.preventDefault();
-		location.href = address(site.page, { ...a, node: e.target.querySelector('input').value.trim() });
+		location.href = address(site.page, { ...a, ...Object.fromEntries([...e.target.querySelectorAll('input')].map((i) => [i.name, i.value.trim()])) });
 	} }, el('span', { class: 'choice' }, RANGES.map(([w, t]) => el('a', { href: address(site.page, { ...a, since: w, until: null }), 'aria-current': (a.since ?? '24h') === w ? 'true' : null }, t))),
-	el('label', {}, 'node', el('input', { name: 'node', value: d.node, autocomplete: 'off' })), el('button', { type: 'submit', class: 'sr' }, 'show'));
+	el('label', {}, 'node', el('input', { name: 'node', value: node ?? '', autocomplete: 'off' })), cluster === null ? '' : el('label', {}, 'cluster', el('input', { name: 'cluster', value: cluster ?? '', autocomplete: 'off' })), el('button', { type: 'submit', class: 'sr' }, 'show'));
 }
 
 function answer(d) {
@@ -231,12 +231,18 @@ function answer(d) {
 		`${plural(mine.length, 'job')}; none is known to have lost over 5 % of its CPU time to other jobs here`), about ? [' \u00b7 ', name(about, 200)] : ''];
 }
 
+// The server cannot tell which node is meant, or when.
+export function whichNode() {
+	shell('Which node?', 'A node has a name, and one of its cluster where several clusters have a node of that name; the time is at most 35 days.', chooser(site.arguments.node, site.arguments.cluster));
+	return {};
+}
+
 export function node({ node: d }) {
 	const end = Math.max(1, d.until - d.from), view = new View(end), clock = new Clock({ job: { start: d.from }, facts: {}, page: { lines: { end_s: end, dt_s: d.step_s } } });
 	const rows = linesOf(d), redraws = [], s = series(view, clock, d.step_s, rows, `Jobs and lines of node ${d.node}`, [jobLanes(d, view, clock), marks(d, view)]), drawn = rows.filter((r) => r.line);
 	const redraw = () => [s.redraw, ...redraws].forEach((f) => f());
 
-	shell(['Node ', name(d.node, 60), d.cluster ? [' ', el('code', {}, name(d.cluster, 40))] : ''], answer(d), chooser(d),
+	shell(['Node ', name(d.node, 60), d.cluster ? [' ', el('code', {}, name(d.cluster, 40))] : ''], answer(d), chooser(d.node, d.cluster ? d.cluster : null),
 		section('over', 'Over time', soft(`means of ${spoken(d.step_s)}, ${clock.span(0, end, d.step_s)}`, el('span', { class: 'keyed' }, ' \u00b7 ', el('kbd', {}, '\u2190'), ' ', el('kbd', {}, '\u2192'), ' cursor, ', el('kbd', {}, 'esc'), ' off; drag to zoom')), s.part, drawn.length ? behindLines(d, drawn) : ''),
 		low(el('div', { class: 'two' }, el('div', {}, ledger(d), pairs(d)), el('div', {}, speed(d, redraws), happened(d)))),
 		low(section('jobs', 'Jobs of this node', link('jobs', { node: d.node, since: site.arguments.since ?? '24h' }, 'in the list of jobs'), d.lanes.length ? table('Table: jobs', COLUMNS, d.lanes, { sort: 'start' }) : el('p', { class: 'none' }, 'No job was on it in this time.'))), means(COLUMNS));
