@@ -177,16 +177,18 @@ const slower = (v) => `${v < 1 ? '\u2212' : '+'}${Math.abs(100 * v - 100).toFixe
 function speed(d, redraws) {
 	const s = d.speed, title = 'How fast it is beside its kind';
 
-	if (!s?.nodes?.length || !known(s.speed))
+	const nodes = (s?.nodes ?? []).filter((k) => known(k.speed));
+
+	if (!nodes.length || !known(s.speed))
 		return section('speed', title, '', el('p', { class: 'soft words' }, d.sees_all ? `Not known yet: ${plural(s?.runs ?? 0, 'run')} of programs that ran on other nodes of its kind, too; 15 are needed.` : 'Staff see it.'));
-	const [c, x] = strip(s, d.node), slow = s.nodes.filter((k) => k.is_slow && k.node !== d.node);
+	const [c, x] = strip({ ...s, nodes }, d.node), slow = nodes.filter((k) => k.is_slow && k.node !== d.node);
 
 	redraws.push(c.redraw);
-	return section('speed', title, `${plural(s.nodes.length, 'node')}, ${plural(s.runs, 'run')}`,
+	return section('speed', title, `${plural(nodes.length, 'node')}, ${plural(s.runs, 'run')}`,
 		el('p', { class: 'words' }, el('b', {}, name(d.node, 40), ` does ${(100 * s.speed).toFixed(1)} % of the work of its kind`), ' per CPU-second',
 			s.is_slow ? [': ', el('b', { class: 'bad' }, 'it is slow')] : known(s.spread) ? `: ${Math.abs(s.speed - 1) <= s.spread ? 'within' : 'outside of'} the usual spread (\u00b1${(100 * s.spread).toFixed(1)} %)` : '', '.'),
 		c, x, el('p', { class: 'soft small' }, 'Each line is a node: ordinary jobs of the same program, against the median of all nodes of the kind.', slow.length ? [' Slow: ', slow.map((k, i) => [i ? ', ' : '', link('node', { node: k.node }, name(k.node, 30)), ` ${slower(k.speed)}`]), '.'] : ''),
-		behind('Table: speed of each node', ['node', '% of the median', 'runs'], () => [...s.nodes].sort((a, b) => a.speed - b.speed).map((k) => [[name(k.node, 40), k.is_slow ? ' slow' : ''], (100 * k.speed).toFixed(1), count(k.runs)])));
+		behind('Table: speed of each node', ['node', '% of the median', 'runs'], () => [...nodes].sort((a, b) => a.speed - b.speed).map((k) => [[name(k.node, 40), k.is_slow ? ' slow' : ''], (100 * k.speed).toFixed(1), count(k.runs)])));
 }
 
 // ---- the table of jobs
