@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Whether the tables of a page say what its JSON has. A head's data-key names the value of a row; its unit, or that of the cell, says how it is written.
 
-const HEAD_UNITS = [[/core-h|GPU-h|\bh$/, 3600], [/^%|%/, 0.01], [/MB\/s/, 1e6], [/\bGB\b/, 1e9], [/\bTB\b/, 1e12]];
+const HEAD_UNITS = [[/core-h|GPU-h|\bh\b/, 3600], [/^%|%/, 0.01], [/MB\/s/, 1e6], [/\bGB\b/, 1e9], [/\bTB\b/, 1e12]];
 const CELL_UNITS = { B: 1 / 1048576, KiB: 1 / 1024, MiB: 1, GiB: 1024, TiB: 1048576, '%': 0.01, s: 1, min: 60, h: 3600, J: 1, kJ: 1000, kWh: 3.6e6, MWh: 3.6e9, W: 1, kW: 1000, MW: 1e6, 'core-s': 1, 'core-h': 3600, cores: 1, core: 1, threads: 1, thread: 1, points: 0.01 };
 
 const flat = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
@@ -9,7 +9,7 @@ const flat = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 // What a cell says as [value, how far the digits leave it open], in the JSON's unit; null: it says no number.
 export function read(text, unit, key) {
 	const t = text.trim().replace(/\u2212/g, '-'), two = (n) => Number(n);
-	const at = /^(\d\d)-(\d\d) (\d\d):(\d\d)$/.exec(t), span = /^(?:(\d+)-)?(\d+):(\d\d)$/.exec(t), m = /^([-+<]?)([\d,]*\.?\d+)(?:[ \u00a0](\S+))?/.exec(t);
+	const at = /^(\d\d)-(\d\d) (\d\d):(\d\d)$/.exec(t), span = /^(?:(\d+)-)?(\d+):(\d\d)(?= |$)/.exec(t), m = /^([-+<]?)([\d,]*\.?\d+)(?:[ \u00a0](\S+))?/.exec(t);
 
 	if (at)
 		return ['date', at.slice(1).map(two)];
@@ -54,6 +54,8 @@ export function wrongCell(text, value, unit, key, row) {
 	return Math.abs(said[0] - of) <= said[1] + 1e-9 * Math.abs(of) ? '' : `${key}: "${text}" (${unit}) of ${value}`;
 }
 
+const nameOf = (row) => (row.array_task !== null && row.array_task !== undefined ? `${row.array_id}_${row.array_task}` : String(row.job_id));
+
 // All lists of objects in a JSON.
 function lists(o, out = []) {
 	if (Array.isArray(o) && o.length && o.every((v) => v && typeof v === 'object' && !Array.isArray(v)))
@@ -64,9 +66,9 @@ function lists(o, out = []) {
 }
 
 const tables = (page) => page.evaluate(() => [...document.querySelectorAll('table')].filter((t) => t.querySelector('thead [data-key]')).map((t) => ({
-	label: t.getAttribute('aria-label') ?? t.parentElement.getAttribute('aria-label') ?? '', first: Number(t.dataset.first ?? 0),
+	label: t.getAttribute('aria-label') ?? t.parentElement.getAttribute('aria-label') ?? '',
 	heads: [...t.tHead.rows[t.tHead.rows.length - 1].cells].map((h) => [h.dataset.key ?? '', h.querySelector('.u')?.textContent ?? h.dataset.unit ?? '']),
-	rows: [...t.tBodies[0].rows].filter((r) => !r.hidden && !r.matches('.why, .because, .sp, .detail')).map((r) => [...r.cells].map((c) => [c.firstChild?.nodeType === 3 || c.children.length ? c.innerText.replace(/\s+/g, ' ') : c.textContent])),
+	rows: [...t.tBodies[0].rows]/* not the room of rows that are out of view */ .filter((r) => !r.hidden && r.ariaHidden !== 'true' && !r.matches('.why, .because, .sp, .detail')).map((r) => [...r.cells].map((c) => [c.firstChild?.nodeType === 3 || c.children.length ? c.innerText.replace(/\s+/g, ' ') : c.textContent])),
 	foot: [...(t.tFoot?.rows[0]?.cells ?? [])].map((c) => c.innerText.trim()) })));
 
 // '' or the first cells that differ from the list that fits best; least: so many cells must have been compared.
@@ -75,10 +77,15 @@ export async function differences(page, data, least) {
 	let seen = 0, cells = 0;
 
 	for (const t of await tables(page)) {
+		const id = t.heads.findIndex(([key]) => key === 'job_id');
+		const wrongIn = (r, row) => r.flatMap(([text], k) => (t.heads[k]?.[0] ? [wrongCell(text, row[t.heads[k][0]], t.heads[k][1], t.heads[k][0], row)] : [])).filter(Boolean);
+		// Jobs may stand in another order, and tasks of an array as one row, whose sums are the page's own.
+		const rowsFor = (list, r, i) => (id < 0 ? [list[i]] : list.filter((row) => nameOf(row) === r[id][0].trim())).filter(Boolean);
+		const isArray = (list, r) => id >= 0 && list.some((row) => String(row.array_id) === r[id][0].trim());
 		const of = (list) => t.rows.slice(0, 300).flatMap((r, i) => {
-			const row = list[t.first + i];
+			const rows = rowsFor(list, r, i), best = rows.map((row) => wrongIn(r, row)).sort((a, b) => a.length - b.length)[0];
 
-			return !row ? [`row ${i} has none`] : r.flatMap(([text], k) => (t.heads[k]?.[0] ? [wrongCell(text, row[t.heads[k][0]], t.heads[k][1], t.heads[k][0], row)] : [])).filter(Boolean).map((w) => `row ${i}: ${w}`);
+			return best ? best.map((w) => `row ${i}: ${w}`) : isArray(list, r) ? [] : [`row ${i} has none`];
 		});
 		const fit = all.filter((l) => l.length >= t.rows.length && t.heads.filter(([k]) => k in l[0]).length > t.heads.length / 3).map(of).sort((a, b) => a.length - b.length)[0];
 

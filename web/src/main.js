@@ -13,7 +13,7 @@ import { home } from './home.js';
 import { io } from './io.js';
 import { lines, way } from './jobpage.js';
 import { jobs } from './jobs.js';
-import { node } from './node.js';
+import { node, whichNode } from './node.js';
 import { plot } from './plot.js';
 import { refused } from './refused.js';
 import { report } from './report.js';
@@ -32,7 +32,7 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	const page = site?.error ? wrong : data.refused ? refused : data.lines ? lines : pageOfSite(data) ?? (data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report);
+	const page = site?.error ? (site.page === 'node' ? whichNode : wrong) : data.refused ? refused : data.lines ? lines : pageOfSite(data) ?? (data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report);
 
 	if (site?.is_static) {
 		withoutServer();

@@ -177,16 +177,18 @@ const slower = (v) => `${v < 1 ? '\u2212' : '+'}${Math.abs(100 * v - 100).toFixe
 function speed(d, redraws) {
 	const s = d.speed, title = 'How fast it is beside its kind';
 
-	if (!s?.nodes?.length || !known(s.speed))
+	const nodes = (s?.nodes ?? []).filter((k) => known(k.speed));
+
+	if (!nodes.length || !known(s.speed))
 		return section('speed', title, '', el('p', { class: 'soft words' }, d.sees_all ? `Not known yet: ${plural(s?.runs ?? 0, 'run')} of programs that ran on other nodes of its kind, too; 15 are needed.` : 'Staff see it.'));
-	const [c, x] = strip(s, d.node), slow = s.nodes.filter((k) => k.is_slow && k.node !== d.node);
+	const [c, x] = strip({ ...s, nodes }, d.node), slow = nodes.filter((k) => k.is_slow && k.node !== d.node);
 
 	redraws.push(c.redraw);
-	return section('speed', title, `${plural(s.nodes.length, 'node')}, ${plural(s.runs, 'run')}`,
+	return section('speed', title, `${plural(nodes.length, 'node')}, ${plural(s.runs, 'run')}`,
 		el('p', { class: 'words' }, el('b', {}, name(d.node, 40), ` does ${(100 * s.speed).toFixed(1)} % of the work of its kind`), ' per CPU-second',
 			s.is_slow ? [': ', el('b', { class: 'bad' }, 'it is slow')] : known(s.spread) ? `: ${Math.abs(s.speed - 1) <= s.spread ? 'within' : 'outside of'} the usual spread (\u00b1${(100 * s.spread).toFixed(1)} %)` : '', '.'),
 		c, x, el('p', { class: 'soft small' }, 'Each line is a node: ordinary jobs of the same program, against the median of all nodes of the kind.', slow.length ? [' Slow: ', slow.map((k, i) => [i ? ', ' : '', link('node', { node: k.node }, name(k.node, 30)), ` ${slower(k.speed)}`]), '.'] : ''),
-		behind('Table: speed of each node', ['node', '% of the median', 'runs'], () => [...s.nodes].sort((a, b) => a.speed - b.speed).map((k) => [[name(k.node, 40), k.is_slow ? ' slow' : ''], (100 * k.speed).toFixed(1), count(k.runs)])));
+		behind('Table: speed of each node', ['node', '% of the median', 'runs'], () => [...nodes].sort((a, b) => a.speed - b.speed).map((k) => [[name(k.node, 40), k.is_slow ? ' slow' : ''], (100 * k.speed).toFixed(1), count(k.runs)])));
 }
 
 // ---- the table of jobs
@@ -213,14 +215,14 @@ const COLUMNS = [
 
 const RANGES = [['6h', '6 hours'], ['24h', '24 hours'], ['3d', '3 days'], ['7d', '7 days'], ['30d', '30 days']];
 
-function chooser(d) {
+function chooser(node, cluster) {
 	const a = site.arguments;
 
 	return el('form', { class: 'filters', onsubmit: (e) => {
 		e.preventDefault();
-		location.href = address(site.page, { ...a, node: e.target.querySelector('input').value.trim() });
+		location.href = address(site.page, { ...a, ...Object.fromEntries([...e.target.querySelectorAll('input')].map((i) => [i.name, i.value.trim()])) });
 	} }, el('span', { class: 'choice' }, RANGES.map(([w, t]) => el('a', { href: address(site.page, { ...a, since: w, until: null }), 'aria-current': (a.since ?? '24h') === w ? 'true' : null }, t))),
-	el('label', {}, 'node', el('input', { name: 'node', value: d.node, autocomplete: 'off' })), el('button', { type: 'submit', class: 'sr' }, 'show'));
+	el('label', {}, 'node', el('input', { name: 'node', value: node ?? '', autocomplete: 'off' })), cluster === null ? '' : el('label', {}, 'cluster', el('input', { name: 'cluster', value: cluster ?? '', autocomplete: 'off' })), el('button', { type: 'submit', class: 'sr' }, 'show'));
 }
 
 function answer(d) {
@@ -231,12 +233,18 @@ function answer(d) {
 		`${plural(mine.length, 'job')}; none is known to have lost over 5 % of its CPU time to other jobs here`), about ? [' \u00b7 ', name(about, 200)] : ''];
 }
 
+// The server cannot tell which node is meant, or when.
+export function whichNode() {
+	shell('Which node?', 'A node has a name, and one of its cluster where several clusters have a node of that name; the time is at most 35 days.', chooser(site.arguments.node, site.arguments.cluster));
+	return {};
+}
+
 export function node({ node: d }) {
 	const end = Math.max(1, d.until - d.from), view = new View(end), clock = new Clock({ job: { start: d.from }, facts: {}, page: { lines: { end_s: end, dt_s: d.step_s } } });
 	const rows = linesOf(d), redraws = [], s = series(view, clock, d.step_s, rows, `Jobs and lines of node ${d.node}`, [jobLanes(d, view, clock), marks(d, view)]), drawn = rows.filter((r) => r.line);
 	const redraw = () => [s.redraw, ...redraws].forEach((f) => f());
 
-	shell(['Node ', name(d.node, 60), d.cluster ? [' ', el('code', {}, name(d.cluster, 40))] : ''], answer(d), chooser(d),
+	shell(['Node ', name(d.node, 60), d.cluster ? [' ', el('code', {}, name(d.cluster, 40))] : ''], answer(d), chooser(d.node, d.cluster ? d.cluster : null),
 		section('over', 'Over time', soft(`means of ${spoken(d.step_s)}, ${clock.span(0, end, d.step_s)}`, el('span', { class: 'keyed' }, ' \u00b7 ', el('kbd', {}, '\u2190'), ' ', el('kbd', {}, '\u2192'), ' cursor, ', el('kbd', {}, 'esc'), ' off; drag to zoom')), s.part, drawn.length ? behindLines(d, drawn) : ''),
 		low(el('div', { class: 'two' }, el('div', {}, ledger(d), pairs(d)), el('div', {}, speed(d, redraws), happened(d)))),
 		low(section('jobs', 'Jobs of this node', link('jobs', { node: d.node, since: site.arguments.since ?? '24h' }, 'in the list of jobs'), d.lanes.length ? table('Table: jobs', COLUMNS, d.lanes, { sort: 'start' }) : el('p', { class: 'none' }, 'No job was on it in this time.'))), means(COLUMNS));

@@ -22,8 +22,7 @@ const PAGES = {
 
 // A node has jobs at some times only.
 const idle = [['7d', '7 days'], ['30d', '30 days']];
-const noJob = () => [p('No job that you may see was on ', el('b', {}, name(site.arguments.node, 60)), ' in this time: ', idle.map(([since, t], i) => [i ? ', ' : '', link('node', { ...site.arguments, since, until: null }, t)]), '. '),
-	p('Where nodes of several clusters are called so, ', el('code', {}, '&cluster=NAME'), ' in the address says which one.')];
+const noJob = () => [p('No job that you may see was on ', el('b', {}, name(site.arguments.node, 60)), ' in this time: ', idle.map(([since, t], i) => [i ? ', ' : '', link('node', { ...site.arguments, since, until: null }, t)]), '.')];
 
 export function refused({ refused: d }) {
 	const [title, words] = d.status === 403 && site.arguments?.node && /\/node$/.test(location.pathname) ? ['No job here', noJob] : PAGES[d.status] ?? PAGES[500];

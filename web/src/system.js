@@ -3,7 +3,7 @@
 import { axis } from './axis.js';
 import { Clock } from './clock.js';
 import { canvas, colour, el, low, name, section, soft } from './dom.js';
-import { cores, count, energy, mb, number, plain, plural, power, share, spoken } from './format.js';
+import { cores, count, day, energy, mb, number, plain, plural, power, share, spoken } from './format.js';
 import { labelsOf, levelOf, paint, rampOf, rowAt, rowsOf } from './nodemap.js';
 import { paper } from './paper.js';
 import { address, cells, drawParts, few, known, link, shell, table } from './site.js';
@@ -243,17 +243,17 @@ function energies(d, redraws) {
 		return section('energy', 'Energy', '', el('p', { class: 'soft words' }, 'Not known: no energy sensor of a node was read. ', el('code', {}, 'jobprof sensors'), ' on a node says what it looked for.'));
 	const parts = [known(e.idle_j) ? `${energy(e.idle_j)} in idle cores` : '', known(e.no_owner_j) ? `${energy(e.no_owner_j)} of no job` : '', known(e.money) ? `${few(e.money)} ${e.currency ?? ''}` : '', known(e.co2_kg) ? `${few(e.co2_kg)} kg CO\u2082` : ''].filter(Boolean);
 
-	return section('energy', 'Energy', `of ${long(e.until - e.from)}, ${plural(e.known_nodes, 'node')} with sensors`,
-		el('p', { class: 'words' }, el('b', { class: 'big' }, energy(e.all_j ?? e.jobs_j)), ' ', soft(known(e.jobs_low_j) ? `jobs ${energy(e.jobs_j)}, by the sensors\u2019 bounds ${energy(e.jobs_low_j)} to ${energy(e.jobs_high_j)}` : `jobs ${energy(e.jobs_j)}`, known(e.yesterday_j) ? `; the day before ${energy(e.yesterday_j)} in all` : '')),
+	return section('energy', 'Energy', `since ${day(e.from).slice(5)}${known(e.known_node_hours) ? `, of ${few(e.known_node_hours)} node-hours with sensors` : ''}`,
+		el('p', { class: 'words' }, el('b', { class: 'big' }, energy(e.all_j ?? e.jobs_j)), ' ', soft(known(e.jobs_low_j) ? `jobs ${energy(e.jobs_j)}, by the sensors\u2019 bounds ${energy(e.jobs_low_j)} to ${energy(e.jobs_high_j)}` : `jobs ${energy(e.jobs_j)}`, known(e.yesterday_j) ? `; the day before ${energy(e.yesterday_j)} in all${known(e.yesterday_known_node_hours) ? `, of ${few(e.yesterday_known_node_hours)} node-hours` : ''}` : '')),
 		parts.length ? el('p', { class: 'small' }, `${parts.join(', ')}.`) : '', e.power_w?.some(known) ? spark(e.power_w, redraws) : '');
 }
 
 // ---- the page
 
 function answer(d) {
-	const n = d.now ?? {}, running = (d.partitions ?? []).map((p) => p.running).filter(known), uncertain = d.slow.filter((s) => s.is_certain).length;
+	const n = d.last ?? {}, running = (d.partitions ?? []).map((p) => p.running).filter(known), uncertain = d.slow.filter((s) => s.is_certain).length;
 
-	return [el('b', {}, known(n.busy_share) ? `${share(n.busy_share)} of ${known(n.cores) ? `${count(n.cores)} cores` : 'the cores'} busy now` : 'How busy it is now is not known'), known(n.known_nodes) ? ` \u00b7 ${count(n.known_nodes)} of ${plural(n.nodes, 'node')} known` : '',
+	return [el('b', {}, known(n.busy_share) ? `${share(n.busy_share)} of ${known(n.cores) ? `${count(n.cores)} cores` : 'the cores'} busy` : 'How busy it is is not known'), known(n.at) ? ` in the hour from ${day(n.at).slice(5)}` : '', known(n.known_nodes) ? ` \u00b7 ${count(n.known_nodes)} of ${plural(n.nodes, 'node')} had jobs whose profiles are there` : '',
 		running.length ? ` \u00b7 ${plural(running.reduce((a, v) => a + v, 0), 'job')} run` : '', uncertain ? [' \u00b7 ', el('b', {}, `${plural(uncertain, 'node')} slow`)] : '', known(n.power_w) ? ` \u00b7 ${power(n.power_w)}` : ' \u00b7 power not known'];
 }
 

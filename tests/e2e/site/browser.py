@@ -19,7 +19,7 @@ WEB = os.path.join(ROOT, "tests/web")
 # What a page is asked for, beside the time: without it there is no such page.
 NEEDS = {"/find": "word=%(name)s", "/node": "node=%(node)s", "/app": "signature=%(signature)s", "/compare": "jobs=1,2"}
 TIMELESS = ("/find", "/digest", "/node", "/nodes", "/live", "/home", "/compare", "/running")
-CELLS = {"/jobs": 400, "/usage": 60, "/issues": 60, "/node": 10, "/nodes": 10}  # of tables, at least
+CELLS = {"/jobs": 150, "/usage": 60, "/issues": 60, "/node": 10, "/nodes": 10}  # of tables, at least
 STAFF_ONLY = ("/nodes",)
 JOBS = 400
 
