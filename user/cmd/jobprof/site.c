@@ -92,6 +92,7 @@ struct folder {
 	const char *readers; /* .htaccess */
 	int fd;
 	struct string_list files;
+	char pages[256]; /* their names, with blanks between them */
 };
 
 /* ---- one page */
@@ -275,12 +276,12 @@ static const char *name_pages(const struct folder *f, char *names, size_t size)
 
 static int make_folder(struct folder *f)
 {
-	char names[256], index[512];
-	const char *first = name_pages(f, names, sizeof(names));
+	char index[512];
+	const char *first = name_pages(f, f->pages, sizeof(f->pages));
 	/* First who may read it: a folder is never there without. */
 	int err = put_text(f, ".htaccess", f->readers);
 
-	f->b->site.files = names;
+	f->b->site.files = f->pages;
 	for (unsigned i = 0; !err && i < N_PAGES; i++)
 		err = is_in(f, i) ? put_page(f, i) : 0;
 	snprintf(index, sizeof(index),
@@ -455,11 +456,11 @@ static int list_all(struct site_lists *l, struct index *ix)
 
 static void site_lists__free(struct site_lists *l)
 {
-	struct string_list *const all[] = {&l->users.names, &l->users.readers, &l->projects.names,
-					   &l->projects.readers, &l->staff};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		string_list__free(all[i]);
+	string_list__free(&l->users.names);
+	string_list__free(&l->users.readers);
+	string_list__free(&l->projects.names);
+	string_list__free(&l->projects.readers);
+	string_list__free(&l->staff);
 }
 
 /* top/user/NAME/ for each. */
