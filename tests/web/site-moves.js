@@ -71,4 +71,15 @@ async function mapped(page) {
 	return (await at(page)).startsWith('/node?node=') ? '' : `Enter leads to ${await at(page)}`;
 }
 
-export const MOVES = { searched, followed, cursor, mapped };
+// From a list to a job of it, and by the job's page back to the list with its filters.
+async function back(page, { job, address }) {
+	await page.locator(`a:text-is("${job}")`).first().click();
+	await page.waitForSelector('.way a', { timeout: 10000 }).catch(() => {});
+	if (!(await at(page)).endsWith(`/job/${job}`))
+		return `the first link of ${address} leads to ${await at(page)}`;
+	await page.locator('.way a').first().click();
+	await page.waitForFunction((to) => decodeURIComponent(location.pathname + location.search) === to && document.querySelector('footer'), address, { timeout: 10000 }).catch(() => {});
+	return (await at(page)) === address ? '' : `back leads to ${await at(page)}`;
+}
+
+export const MOVES = { back, searched, followed, cursor, mapped };

@@ -5,7 +5,7 @@ import { el, name } from './dom.js';
 import { plain } from './format.js';
 import { address, link, site } from './site.js';
 
-const LISTS = new Set(['', 'home', 'jobs', 'usage', 'issues', 'advice', 'digest', 'findings', 'live', 'node', 'system', 'io']);
+const LISTLESS = ['job', 'compare', 'refused'];
 const KEY = 'jobprof list';
 
 // A tab remembers the list that was seen last in it. Without storage there is the list of all.
@@ -35,7 +35,7 @@ function others() {
 
 // Above the pages of jobs; on the others it remembers where the reader is.
 export function way() {
-	if (LISTS.has(site.page))
+	if (!LISTLESS.includes(site.page))
 		stored(location.href);
 	if (site.page !== 'job' && site.page !== 'compare')
 		return '';

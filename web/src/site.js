@@ -10,22 +10,22 @@
 // top two columns, find list of findings, choice links of which one is chosen, keyed what a telephone has no keys for.
 import { el, name, section, soft } from './dom.js';
 import { count, day, plain, share, spoken } from './format.js';
-import { sees } from './sees.js';
+import { coordinated, sees } from './sees.js';
 
 const text = globalThis.document?.getElementById('site')?.textContent ?? '';
 
 export const site = text.trim().startsWith('{') ? JSON.parse(text) : null;
 
-// Page, title, for whom: all, or staff. One row each.
+// Page, title, for whom: all, staff, or leaders: staff and those who coordinate a project. One row each.
 const PAGES = [
 	['home', 'My jobs', 'all'],
 	['jobs', 'Jobs', 'all'],
 	['usage', 'Usage', 'all'],
 	['findings', 'Findings', 'all'],
-	['io', 'I/O', 'staff'],
+	['io', 'I/O', 'leaders'],
 	['nodes', 'System', 'staff'],
 	['running', 'Live', 'all'],
-	['digest', 'Digest', 'staff'],
+	['digest', 'Digest', 'leaders'],
 ];
 
 // Pages that are tabs of another one.
@@ -85,7 +85,7 @@ function late() {
 
 // The links to the other pages, above any page of a server.
 export function nav() {
-	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.filter(([p, , who]) => (who === 'all' || site.sees_all) && (site.pages?.includes(p) ?? true))
+	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.filter(([p, , who]) => (who === 'all' || site.sees_all || (who === 'leaders' && coordinated(site).length)) && (site.pages?.includes(p) ?? true))
 		.map(([p, t]) => el('a', { href: address(p), 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
 	search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), sees(site), age()), late());
 }

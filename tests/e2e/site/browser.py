@@ -197,6 +197,18 @@ def moves():
     browse([{"server": "staff", "address": "/job/1", "looks": {"light": "axe", "phone": "look"}}], made)
 
 
+def refusals():
+    """Why something is not shown; a job without a profile; the way back to the list."""
+    (theirs,) = query(index(), "SELECT job_id FROM job WHERE user <> ? AND array_id IS NULL LIMIT 1", USER)[0]
+    (mine,) = query(index(), "SELECT job_id FROM job WHERE user = ? AND array_id IS NULL LIMIT 1", USER)[0]
+    looks = {"light": "axe", "dark": "contrast", "phone": "axe"}
+    browse([{"server": who, "address": a, "status": status, "says": says, "looks": looks} for who, a, status, says in (
+        ("user", "/job/%d" % theirs, 403, "the answer is the same for both"), ("user", "/job/99999999", 403, "the answer is the same for both"), ("user", "/nope", 404, "/nope"),
+        ("user", "/jobs?nope=1", 400, "no such argument"), ("user", "/compare?jobs=1", 400, "2 to 16 jobs"), ("user", "/job/%d" % mine, 200, "Job Wall-clock time"), ("staff", "/job/%d" % theirs, 200, "User/Group"),
+        ("staff", "/compare?jobs=1,2,3", 200, "back to the list"))],
+        [{"move": "back", "server": "staff", "address": "/jobs?since=all&jobs=1", "job": "1"}])
+
+
 def sums_are_those_of_sql():
     """Of all jobs, and of a user's."""
     with servers() as s:
@@ -237,4 +249,4 @@ def everywhere():
 
 
 if __name__ == "__main__":
-    run_tests((sums_are_those_of_sql, as_staff, as_user_and_without_jobs, moves, everywhere))
+    run_tests((sums_are_those_of_sql, as_staff, as_user_and_without_jobs, refusals, moves, everywhere))
