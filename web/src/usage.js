@@ -59,7 +59,7 @@ function crumbs(d) {
 
 	return el('nav', { class: 'crumb', 'aria-label': 'Where' }, el('a', { href: to({ ...cut(0), by: path[0][0] }) }, `all ${path[0][0] === 'name' ? 'job names' : `${path[0][0]}s`}`),
 		path.map(([k, v], i) => [soft(' \u203a '), i === path.length - 1 ? el('b', {}, name(v, 40)) : el('a', { href: to({ ...cut(i + 1), by: path[i + 1][0] }), title: k }, name(v, 40))]),
-		soft(` \u203a ${noun} \u00b7 `), link('jobs', args, 'their jobs'));
+		soft(` \u203a ${noun} \u00b7 `), link('jobs', args, 'their jobs'), el('span', { class: 'soft keyed' }, ' \u00b7 ', el('kbd', {}, 'u'), ' up'));
 }
 
 // ---- histograms
@@ -116,7 +116,7 @@ export const ofUsage = (by, currency) => [first(by),
 	{ key: 'max_nodes', wide: true, head: 'Nodes', unit: 'most', kind: 'count', rare: true, about: 'of one job' },
 	{ key: 'max_cores', wide: true, head: 'Cores', unit: 'most', kind: 'count', rare: true, about: 'of one job' },
 	{ key: 'max_pending_s', wide: true, head: 'Pending', unit: 'longest, h:min', kind: 'duration', rare: true, about: 'the longest time that a job waited in the queue' },
-	{ key: 'run_s', wide: true, head: 'Run time', unit: 'h, all', kind: 'hours', about: 'sum of the jobs\u2019 run times' },
+	{ key: 'run_s', wide: true, head: 'Run time', unit: 'all, h', kind: 'hours', about: 'sum of the jobs\u2019 run times' },
 	{ key: 'footprint_share', wide: true, fixed: true, head: 'Footprints', unit: '% of jobs', kind: (r) => (r.jobs ? share(r.footprints / r.jobs) : '?'), about: 'jobs whose footprint is known; the others ran shortly or have no profile' },
 	{ key: 'held_core_s', head: 'Held', unit: 'core-h', kind: 'hours', about: 'cores by the time that they were held' },
 	{ key: 'cpu_share', head: 'CPU', unit: '% of held', kind: 'part', about: 'CPU time of what jobs with a profile held' },

@@ -61,8 +61,10 @@ int site_contact__add(struct site_table *t, const struct contact *c, const struc
 /* Whether the word is in the list, which has commas; NULL: any is. */
 static bool is_in(const char *list, const char *word)
 {
-	const size_t n = word ? strlen(word) : 0;
+	const size_t n = word ? strlen(word) : 0; /* of a contact that has none */
 
+	if (!word)
+		return !list;
 	for (const char *p = list; p && *p; p += *p == ',') {
 		const size_t len = strcspn(p, ",");
 

@@ -403,15 +403,50 @@ static int fill_asked(struct digest *d, struct db_value *v)
 	return err;
 }
 
-static int fill_finding(struct digest *d, struct db_value *v)
+static int fill_finding(struct found *f, const struct db_value *v)
 {
-	struct many_dearest of;
-	int err = many__dearest(&of, &d->ix, &d->site->filter, &d->viewer, NULL, v[0].text);
+	const bool is_task = v[2].type == DB_INT && v[3].type == DB_INT;
+	char job[MANY_JOB];
 
-	if (!err && (!set_text(&v[SEVERITY], severity(v[SEVERITY].i)) ||
-		     !set_text(&v[DEAREST], of.job) || !set_text(&v[OF_USER], of.user)))
-		err = -ENOMEM;
-	many_dearest__free(&of);
+	snprintf(job, sizeof(job), is_task ? "%lld_%lld" : "%lld", (long long)v[is_task ? 2 : 1].i,
+		 (long long)v[3].i);
+	for (unsigned i = 0; i < f->t[FINDINGS].nrows; i++) {
+		struct db_value *to = row_of(&f->t[FINDINGS], i);
+
+		if (strcmp(to->text, v[0].text) != 0)
+			continue;
+		return set_text(&to[SEVERITY], severity(to[SEVERITY].i)) &&
+				       set_text(&to[DEAREST], job) &&
+				       set_text(&to[OF_USER], v[4].text)
+			       ? 0
+			       : -ENOMEM;
+	}
+	return 0;
+}
+
+/* One query for all rules: each for itself would read all jobs again. */
+static int fill_findings(struct digest *d, struct found *f)
+{
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	query__add(&q,
+		   "SELECT t.rule, t.job_id, t.array_id, t.array_task, t.u FROM (SELECT f.rule, "
+		   "j.job_id, j.array_id, j.array_task, j.\"user\" AS u, row_number() OVER "
+		   "(PARTITION BY f.rule ORDER BY COALESCE(j.disagrees, 0), f.cost_core_s DESC "
+		   "NULLS LAST, j.start DESC, j.id DESC) AS n FROM job j JOIN finding f ON f.job "
+		   "= j.id");
+	if (!err)
+		err = query__where(&q, &d->site->filter, &d->viewer);
+	query__add(&q, ") t WHERE t.n = 1");
+	if (!err)
+		err = query__ask(&q, d->ix.db, &r);
+	while (!err && db_rows__next(&r))
+		err = fill_finding(f, r.v);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
 	return err;
 }
 
@@ -422,9 +457,7 @@ static int find_dearest(struct digest *d, struct found *f)
 
 	for (unsigned i = 0; !err && i < f->t[ASK].nrows; i++)
 		err = fill_asked(d, row_of(&f->t[ASK], i));
-	for (unsigned i = 0; !err && i < f->t[FINDINGS].nrows; i++)
-		err = fill_finding(d, row_of(&f->t[FINDINGS], i));
-	return err;
+	return !err && f->t[FINDINGS].nrows ? fill_findings(d, f) : err;
 }
 
 static bool is_of_before(enum section s)
