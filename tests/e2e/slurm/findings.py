@@ -49,14 +49,20 @@ class Site:
     def run(self, *args, user=USER.pw_name, until=2):
         """A step of two tasks that ends when it was judged so often; its standard error."""
         before = len(self.calls())
-        s = self.cluster.srun(["-n2", "-e", "err", *args], UNTIL, user=user)
-        s.id
+        s = self.start(*args, "-n2", user=user)
         wait_until(lambda: len(self.calls()) >= before + until, 60, "the step's file to be judged")
         time.sleep(1)
         let_go(s)
         status = s.end()
-        with open(os.path.join(s.dir, "err")) as f:
-            return s, status, [l for l in f.read().splitlines() if "jobprof" in l]
+        return s, status, [l for l in s.err().splitlines() if "jobprof" in l]
+
+    def start(self, *args, cmd=UNTIL, user=USER.pw_name):
+        """An srun that prints what is on its standard error to a file, err()."""
+        path = os.path.join(public_dir(user), "err")
+        s = self.cluster.srun(["-e", path, *args], cmd, user=user)
+        s.err = lambda: open(path, errors="replace").read() if os.path.exists(path) else ""
+        s.id
+        return s
 
     def end(self):
         self.cluster.down()
@@ -66,7 +72,7 @@ class Site:
 def marks(path):
     with h5py.File(path) as f:
         found = []
-        f.visititems(lambda name, o: found.extend(v.decode() for k, v in o.attrs.items() if re.fullmatch(r"Mark \d+", k)))
+        f.visititems(lambda name, o: found.extend(v if isinstance(v, str) else v.decode() for k, v in o.attrs.items() if re.fullmatch(r"Mark \d+", k)))
         return found
 
 
@@ -76,7 +82,7 @@ def told(mode):
     node = site.cluster.nodes[0]
     is_equal("%s: its end" % mode, status, 0)
     is_equal("%s: each finding is one line, once" % mode, [re.sub(r"^.*?jobprof: ", "jobprof: ", l) for l in err],
-             ["jobprof: step %d.0: memory grows by 1 GiB an hour, and is full in 2 h?[2J??! (mem.leak)" % s.id,
+             ["jobprof: step %d.0: memory grows by 1 GiB an hour, and is full in 2 h\ufffd[2J\ufffd! (mem.leak)" % s.id,
               "jobprof: step %d.0: nothing has run for 60 s (job.stopped)" % s.id])
     is_equal("%s: the file has marks" % mode, marks(site.profiler.get(s.id, 0, node, USER.pw_name)), ["finding: mem.leak", "finding: job.stopped"])
     uid, caps, words = site.calls()[0]
@@ -91,10 +97,9 @@ def told(mode):
     is_equal("%s: a script is told in its output" % mode, len(re.findall(r"(?m)^.*jobprof: step %d.batch: " % job.id, job.out())), 2)
     # who does not ask is not told, and pays nothing
     before = len(site.calls())
-    s = site.cluster.srun(["-n1", "-e", "err"], ["sleep", "4"], user=USER.pw_name)
+    s = site.start("-n1", cmd=["sleep", "4"])
     is_equal("%s: another step ends" % mode, s.end(), 0)
-    with open(os.path.join(s.dir, "err")) as f:
-        is_equal("%s: nobody is told who did not ask" % mode, (f.read(), len(site.calls())), ("", before))
+    is_equal("%s: nobody is told who did not ask" % mode, (s.err(), len(site.calls())), ("", before))
     site.end()
 
 
@@ -103,9 +108,8 @@ def all_steps():
     _, status, err = site.run("-N2", until=1)
     is_equal("all: a step of two nodes is told by its first one", (status, len(err)), (0, 1))
     # jobprofd goes and comes back: nothing is said twice
-    s = site.cluster.srun(["-n1", "-e", "err"], UNTIL, user=USER.pw_name)
-    s.id
-    wait_until(lambda: os.path.getsize(os.path.join(s.dir, "err")) > 0, 60, "the line")
+    s = site.start("-n1")
+    wait_until(s.err, 60, "the line")
     site.profiler.end()
     site.profiler.start()
     before = len(site.calls())
@@ -113,17 +117,15 @@ def all_steps():
     time.sleep(1)
     let_go(s)
     is_equal("all: it ends as usual after jobprofd was restarted", s.end(), 0)
-    with open(os.path.join(s.dir, "err")) as f:
-        is_equal("all: after a restart nothing is said twice", f.read().count("jobprof: step"), 1)
+    is_equal("all: after a restart nothing is said twice", s.err().count("jobprof: step"), 1)
     site.end()
 
 
 def never():
     site = Site("v2", FOUND, LiveFindings="no")
-    s = site.cluster.srun(["-n1", "-e", "err", "--jobprof-findings"], ["sleep", "4"], user=USER.pw_name)
+    s = site.start("-n1", "--jobprof-findings", cmd=["sleep", "4"])
     is_equal("no: the step ends", s.end(), 0)
-    with open(os.path.join(s.dir, "err")) as f:
-        is_equal("no: nothing is judged or told", (f.read(), site.calls()), ("", []))
+    is_equal("no: nothing is judged or told", (s.err(), site.calls()), ("", []))
     site.end()
 
 
