@@ -25,7 +25,7 @@ STATUS = {200, 400, 403, 404}
 def make_address(r):
     path = r.choice(PATHS) + r.choice(ENDS)
     args = []
-    for _ in range(r.choice((0, 1, 1, 2, 3, 5, 33))):
+    for _ in range(r.choice((0, 0, 0, 1, 1, 2, 3, 33))):
         name, value = r.choice(NAMES), r.choice(VALUES)
         args.append(r.choice((name, name + "=" + urllib.parse.quote(value, safe=""), name + "=" + urllib.parse.quote_plus(value))))
     address = path + ("?" + "&".join(args) if args else "")
@@ -61,7 +61,8 @@ def by_chance():
             got = ask(s, address)
             status, kind, body = got or (0, b"", b"")
             seen[status] = seen.get(status, 0) + 1
-            if status not in STATUS or b"<b id=pwned>" in body and kind == b"text/html":
+            is_closed = not status and " " in address  # which is no request's first line: the library has no answer to it
+            if status not in STATUS and not is_closed or b"<b id=pwned>" in body and kind == b"text/html":
                 wrong.append((address, status, body[:200]))
     finally:
         status, log = s.end()
