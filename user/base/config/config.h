@@ -64,30 +64,30 @@ struct config {
 	char *mail_program; /* MailProgram */
 	char *btf;	    /* BTF: type information instead of the kernel's */
 	char *perf_events;  /* PerfEvents, as written: names are the caller's to check */
-	enum config_perf perf_mode; /* PerfMode */
-	double burst_min;	    /* BurstMin, ms */
-	double perf_budget;	    /* PerfBudget, percent of each CPU */
-	char *families;		    /* Families, as written: names are the caller's to check */
-	char *sensor_dir;	    /* SensorDir; absolute */
-	char *socket;		    /* Socket; absolute */
-	char *admin_group;	    /* AdminGroup */
-	char *profile_group;	    /* ProfileGroup */
-	enum config_node_tables node_tables;	 /* NodeTables */
-	bool extern_all;			 /* ExternSteps=all */
-	bool auto_merge;			 /* AutoMerge */
-	bool auto_report;			 /* AutoReport */
+	enum config_perf perf_mode;		 /* PerfMode */
 	enum config_live_findings live_findings; /* LiveFindings */
-	bool culprit_matrix;			 /* CulpritMatrix */
-	enum config_unwind unwind;		 /* StackUnwind */
-	bool by_cycles;				 /* SampleEvent=cycles */
-	char *index;				 /* IndexDatabase */
-	char *proxy_user;			 /* ProxyUser */
-	char *user_header;			 /* UserHeader */
-	char *frame_ancestors;			 /* FrameAncestors, as written */
-	char *view_groups, *staff_groups;	 /* ViewGroups, StaffGroups: lists, as written */
-	bool coordinator_sums;			 /* CoordinatorSees=sums */
-	struct prices prices;			 /* PriceCoreHour, ...; 0: not known */
-	char *sensors;				 /* Sensors: which sources are read */
+	double burst_min;			 /* BurstMin, ms */
+	double perf_budget;			 /* PerfBudget, percent of each CPU */
+	char *families;	     /* Families, as written: names are the caller's to check */
+	char *sensor_dir;    /* SensorDir; absolute */
+	char *socket;	     /* Socket; absolute */
+	char *admin_group;   /* AdminGroup */
+	char *profile_group; /* ProfileGroup */
+	enum config_node_tables node_tables; /* NodeTables */
+	bool extern_all;		     /* ExternSteps=all */
+	bool auto_merge;		     /* AutoMerge */
+	bool auto_report;		     /* AutoReport */
+	bool culprit_matrix;		     /* CulpritMatrix */
+	enum config_unwind unwind;	     /* StackUnwind */
+	bool by_cycles;			     /* SampleEvent=cycles */
+	char *index;			     /* IndexDatabase */
+	char *proxy_user;		     /* ProxyUser */
+	char *user_header;		     /* UserHeader */
+	char *frame_ancestors;		     /* FrameAncestors, as written */
+	char *view_groups, *staff_groups;    /* ViewGroups, StaffGroups: lists, as written */
+	bool coordinator_sums;		     /* CoordinatorSees=sums */
+	struct prices prices;		     /* PriceCoreHour, ...; 0: not known */
+	char *sensors;			     /* Sensors: which sources are read */
 	char *sys_root; /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
 	char *proc_root;
 	char *dev_root;

@@ -99,7 +99,7 @@ struct step_sensors {
 	uint64_t held_ns;	       /* when it was looked up last */
 	double energy[ENERGY_COLUMNS]; /* since the last row, J; NODE_POWER: J too */
 	double seconds, last_energy_s; /* of the energy, and of that in its last row */
-	bool any; /* a tick has come since the last row */
+	bool any;		       /* a tick has come since the last row */
 };
 
 /* How often slow sources are read for a step with short intervals, or one that begins. */

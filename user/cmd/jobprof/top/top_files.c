@@ -46,27 +46,27 @@ struct top_file {
 
 static const struct {
 	const char *series, *column;
-	enum top_value value;
 	double scale;
+	enum top_value value;
 	bool is_rate;
 } columns[] = {
-	{"Step", "CPUUtilization", TOP_CPU, 1, false},
-	{"Step", "RunDelay", TOP_WAIT, 100, true},
-	{"Step", "OffCPUDisk", TOP_DISK, 100, true},
-	{"Step", "ReadMB", TOP_READ, MIB, true},
-	{"Step", "WriteMB", TOP_WRITTEN, MIB, true},
-	{"Step", "BlkReadMB", TOP_BLK_READ, MIB, true},
-	{"Step", "BlkWriteMB", TOP_BLK_WRITTEN, MIB, true},
-	{"Step", "NetRxMB", TOP_NET_IN, MIB, true},
-	{"Step", "NetTxMB", TOP_NET_OUT, MIB, true},
-	{"Step", "RSS", TOP_MEMORY, 1024, false},
-	{"Step", "MemMB", TOP_MEMORY, MIB, false}, /* behind RSS: where it is known it counts */
-	{"Step", "MemLimitMB", TOP_LIMIT, MIB, false},
-	{"Step", "GPUUtilization", TOP_GPU, 1, false},
-	{"Step", "GPUMemMB", TOP_GPU_MEM, MIB, false},
-	{"Step", "Threads", TOP_THREADS, 1, false},
-	{"Step", "ElapsedTime", TOP_ELAPSED, 1, false},
-	{"Energy", "StepEnergy", TOP_POWER, 1, true},
+	{"Step", "CPUUtilization", 1, TOP_CPU, false},
+	{"Step", "RunDelay", 100, TOP_WAIT, true},
+	{"Step", "OffCPUDisk", 100, TOP_DISK, true},
+	{"Step", "ReadMB", MIB, TOP_READ, true},
+	{"Step", "WriteMB", MIB, TOP_WRITTEN, true},
+	{"Step", "BlkReadMB", MIB, TOP_BLK_READ, true},
+	{"Step", "BlkWriteMB", MIB, TOP_BLK_WRITTEN, true},
+	{"Step", "NetRxMB", MIB, TOP_NET_IN, true},
+	{"Step", "NetTxMB", MIB, TOP_NET_OUT, true},
+	{"Step", "RSS", 1024, TOP_MEMORY, false},
+	{"Step", "MemMB", MIB, TOP_MEMORY, false}, /* behind RSS: where it is known it counts */
+	{"Step", "MemLimitMB", MIB, TOP_LIMIT, false},
+	{"Step", "GPUUtilization", 1, TOP_GPU, false},
+	{"Step", "GPUMemMB", MIB, TOP_GPU_MEM, false},
+	{"Step", "Threads", 1, TOP_THREADS, false},
+	{"Step", "ElapsedTime", 1, TOP_ELAPSED, false},
+	{"Energy", "StepEnergy", 1, TOP_POWER, true},
 };
 
 /* ---- in a child */

@@ -23,19 +23,19 @@ struct taking {
 /* Columns of the tables, and what a row shows of them. */
 static const struct {
 	const char *column;
-	enum top_value value;
 	double scale;
+	enum top_value value;
 	bool is_rate; /* over the interval of the row */
 } columns[] = {
-	{"CPUUtilization", TOP_CPU, 1, false},	    {"RunDelay", TOP_WAIT, 100, true},
-	{"OffCPUDisk", TOP_DISK, 100, true},	    {"ReadMB", TOP_READ, MIB, true},
-	{"WriteMB", TOP_WRITTEN, MIB, true},	    {"BlkReadMB", TOP_BLK_READ, MIB, true},
-	{"BlkWriteMB", TOP_BLK_WRITTEN, MIB, true}, {"NetRxMB", TOP_NET_IN, MIB, true},
-	{"NetTxMB", TOP_NET_OUT, MIB, true},	    {"RSS", TOP_MEMORY, 1024, false},
-	{"MemMB", TOP_MEMORY, MIB, false}, /* behind RSS: where it is known it counts */
-	{"MemLimitMB", TOP_LIMIT, MIB, false},	    {"GPUUtilization", TOP_GPU, 1, false},
-	{"GPUMemMB", TOP_GPU_MEM, MIB, false},	    {"Threads", TOP_THREADS, 1, false},
-	{"CPUTotal", TOP_TIME, 1, false},	    {"ElapsedTime", TOP_ELAPSED, 1, false},
+	{"CPUUtilization", 1, TOP_CPU, false},	    {"RunDelay", 100, TOP_WAIT, true},
+	{"OffCPUDisk", 100, TOP_DISK, true},	    {"ReadMB", MIB, TOP_READ, true},
+	{"WriteMB", MIB, TOP_WRITTEN, true},	    {"BlkReadMB", MIB, TOP_BLK_READ, true},
+	{"BlkWriteMB", MIB, TOP_BLK_WRITTEN, true}, {"NetRxMB", MIB, TOP_NET_IN, true},
+	{"NetTxMB", MIB, TOP_NET_OUT, true},	    {"RSS", 1024, TOP_MEMORY, false},
+	{"MemMB", MIB, TOP_MEMORY, false}, /* behind RSS: where it is known it counts */
+	{"MemLimitMB", MIB, TOP_LIMIT, false},	    {"GPUUtilization", 1, TOP_GPU, false},
+	{"GPUMemMB", MIB, TOP_GPU_MEM, false},	    {"Threads", 1, TOP_THREADS, false},
+	{"CPUTotal", 1, TOP_TIME, false},	    {"ElapsedTime", 1, TOP_ELAPSED, false},
 };
 
 /* The last row's; NaN: not known, or there is no such column. */
