@@ -2,7 +2,8 @@
 /*
  * The room findings: what held a job back. Rules, written in Lua (rules.lua, and a site's own in
  * /etc/jobprof/rules.lua), judge the facts of a report (analysis/job/facts.h); each finding has its
- * cost, what was observed, how to read that and what to change. Nothing here reads a profile.
+ * cost, what was observed, how to read that and what to change. live.h judges jobs that run.
+ * Nothing here reads a profile.
  */
 #ifndef JP_FINDINGS_FINDINGS_H
 #define JP_FINDINGS_FINDINGS_H

@@ -120,7 +120,11 @@ static void become_child(const struct http_server *s, int out)
 	sigemptyset(&none);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setrlimit(RLIMIT_CPU, &cpu);
+#ifndef __SANITIZE_ADDRESS__ /* which maps more than there is */
 	setrlimit(RLIMIT_AS, &memory);
+#else
+	(void)memory;
+#endif
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	/* Other requests' sockets and answers are none of its. */
 	if (text < 0 || dup2(out, 3) < 0 || dup2(text, STDOUT_FILENO) < 0)
