@@ -241,7 +241,7 @@ export function table(label, columns, rows, options = {}) {
 	const by = (site.arguments.sort ?? options.sort ?? '').replace(/^-/, '');
 	const head = (c) => [el('span', { class: 't' }, c.head), el('span', { class: 'u' }, c.unit ?? '')];
 
-	const t = el('table', { class: `g ${options.more ?? ''}`.trim(), 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', 'data-key': c.key, class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
+	const t = el('table', { class: `g ${options.more ?? ''}`.trim(), 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', 'data-key': c.is ?? c.key, class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
 		c.fixed ? head(c) : el('a', { href: address(site.page, { ...site.arguments, sort: c.key }) }, head(c)))))),
 	el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => {
 		const inside = cell(c, r);
