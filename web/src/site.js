@@ -85,7 +85,7 @@ function late() {
 
 // The links to the other pages, above any page of a server.
 export function nav() {
-	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.filter(([p, , who]) => (who === 'all' || site.sees_all) && (site.pages?.includes(p) ?? true))
+	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.filter(([p, , who]) => (who === 'all' || site.sees_all) && ((site.is_static ? site.files : site.pages)?.includes(p) ?? true))
 		.map(([p, t]) => el('a', { href: address(p), 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
 	search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), sees(site), age()), late());
 }

@@ -243,7 +243,7 @@ static int put_page(struct folder *f, unsigned i)
 	snprintf(name, sizeof(name), "%s.html", pages[i].name);
 	put(f, f->fd, name, address); /* the old one stays where it fails */
 	err = string_list__append(&f->files, name);
-	if (err || i || !f->b->o->jobs)
+	if (err || i != PAGE_JOBS || !f->b->o->jobs)
 		return err;
 	address_of(f, i, ".json", address, sizeof(address));
 	return put_jobs(f, address);
