@@ -5,7 +5,7 @@ import { cores, count, day, plural, share } from './format.js';
 import { columnsOf, folded, idOf, sumWords, sumsOf, toggle, whole } from './joblist.js';
 import { runningColumns, runningNow, runningWords } from './mine.js';
 import { rowTable } from './rows.js';
-import { address, cells, copy, costs, drawParts, few, hm, known, kwh, link, means, money, severity, shell, site, table } from './site.js';
+import { address, cells, copy, costs, drawParts, few, filters, hm, known, kwh, link, means, money, severity, shell, site, table } from './site.js';
 import { svg } from './spark.js';
 import { wordsOf } from './words.js';
 
@@ -165,9 +165,19 @@ const appColumns = [
 	{ key: 'trend', head: 'Trend', left: true, fixed: true, phone: 'p1r', kind: trend, about: 'the last 8 against the median before; steady: within 5 %, or within 3 median deviations of the runs before' },
 	{ key: 'points', head: 'Run times', unit: 'each dot a run, dark: last 8', left: true, fixed: true, kind: runs, about: 'the last 60 completed runs over 30 days; the line is the median' },
 	{ key: 'lost_share', head: 'Lost', unit: '% of held', fixed: true, phone: 'p2', label: 'lost', after: '%', kind: 'part', about: 'of what its jobs with a profile held' },
-	{ key: 'p95_s', head: 'Would have been enough', unit: '95 % of runs; most memory', left: true, fixed: true, phone: 'p2', label: 'enough:', kind: enough, about: 'the time that 95 % of completed runs took at most, and the highest peak of memory of all, of what the last one asked for' },
+	{ key: 'p95_s', is: '', head: 'Would have been enough', unit: '95 % of runs; most memory', left: true, fixed: true, phone: 'p2', label: 'enough:', kind: enough, about: 'the time that 95 % of completed runs took at most, and the highest peak of memory of all, of what the last one asked for' },
 	{ key: 'why', head: 'Why it changed', left: true, fixed: true, phone: 'p3', kind: why, about: 'the state in which runs spent most of the difference; compare splits it between two typical runs' },
 ];
+
+// The page of applications alone, of whomever its filters name.
+export function apps({ apps: d }) {
+	const slow = d.rows.filter((r) => r.trend === 'slower').length;
+
+	shell('Applications', [el('b', {}, plural(d.matching, 'application')), d.rows.length < d.matching ? `, of which ${count(d.rows.length)} that held most are here` : '', slow ? [': ', el('b', {}, `${count(slow)} became slower`)] : ''], filters('30d'),
+		d.rows.length ? table('Applications', [{ key: 'user', head: 'User', left: true, fixed: true, phone: 'p2', kind: (r) => link('apps', { ...site.arguments, user: r.user }, name(r.user ?? '?', 20)) }, ...appColumns], d.rows, { more: 'apps pp' })
+			: el('p', { class: 'none' }, 'No such job has a signature, which needs a profile. ', link('apps', { since: 'all' }, 'All jobs of all times')), means(appColumns));
+	return { apps: d };
+}
 
 // ---- the page
 

@@ -193,7 +193,7 @@ function lostOf(r) {
 	return [`${cells.hours(r.lost_core_s)} of ${cells.hours(r.held_core_s)} core-h`, known(r.money_lost) ? money(r.money_lost) : '', known(r.energy_j) ? `the job used ${kwh(r.energy_j)}` : ''].filter(Boolean).join(', ');
 }
 
-// rows: those of the page, of which a column must have one to be there. without: keys that are left out.
+// is: whose value the cell's first number is, where that is not of the key that it sorts by. rows: those of the page, of which a column must have one to be there. without: keys that are left out.
 export function columnsOf(rows, get, without = []) {
 	const has = (f) => rows.some(f);
 
@@ -204,7 +204,7 @@ export function columnsOf(rows, get, without = []) {
 		{ key: 'name', head: 'Name', left: true, width: 122, phone: 'p1', about: 'its name; \u00d7 n: an array of n tasks as one row, with sums of what was lost and means of the others', kind: (r) => [one('name')(r), r.tasks ? soft(` \u00d7${count(r.tasks.length)}`) : ''] },
 		{ key: 'state', head: 'State', left: true, width: 76, phone: 'p2', about: 'Slurm\u2019s state at its end', kind: state },
 		{ key: 'partition', head: 'Part.', left: true, width: 54, more: 'donly', about: 'its partition', kind: 'text', has: (r) => r.partition },
-		{ key: 'cores', head: 'On', unit: 'nodes \u00d7 cores', width: 84, phone: 'p2', about: 'nodes, and cores of each, and GPUs of all; sorts by all cores', kind: size },
+		{ key: 'cores', is: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', width: 84, phone: 'p2', about: 'nodes, and cores of each, and GPUs of all; sorts by all cores', kind: size },
 		{ key: 'start', head: 'Started', width: 88, phone: 'p2', about: 'when it began, by the clock of this browser', kind: 'when' },
 		{ key: 'elapsed_s', head: 'Ran', unit: 'h:min', width: 58, phone: 'p2', label: 'ran', about: 'from its start to its end', kind: 'duration' },
 		{ key: 'limit_share', head: 'Limit', unit: '% used', width: 50, kind: 'part', about: 'time that it ran, of its time limit', has: (r) => known(r.limit_share) },
@@ -212,7 +212,7 @@ export function columnsOf(rows, get, without = []) {
 		{ key: 'memory_share', head: 'Mem', unit: '% asked', width: 54, kind: 'part', about: 'most at once of what was asked for, on the fullest node', has: (r) => known(r.memory_share) },
 		{ key: 'gpu_share', head: 'GPU', unit: '%', width: 46, bar: true, kind: gpu, about: 'mean use of its GPUs; \u2013: none asked for', has: (r) => known(r.gpu_share) || r.gpus > 0 },
 		{ key: 'io_bytes_s', head: 'I/O', unit: 'MB/s', width: 56, bar: true, kind: io, about: 'read and written, over the time that it ran; the bar goes from 0.1 to 10,000 MB/s by powers of ten', has: (r) => known(r.io_bytes_s) },
-		{ key: 'share_cpu', head: 'Where the time went', left: true, width: 132, phone: 'p2 bars', down: true, kind: went, about: 'of the time of all cores that the job held, in the order of the key above; sorts by own code' },
+		{ key: 'share_cpu', is: '', head: 'Where the time went', left: true, width: 132, phone: 'p2 bars', down: true, kind: went, about: 'of the time of all cores that the job held, in the order of the key above; sorts by own code' },
 		{ key: 'energy_j', head: 'Energy', unit: 'kWh', width: 62, large: true, about: 'of the nodes, split among their jobs', kind: (r) => (known(r.energy_j) ? few(r.energy_j / 3.6e6) : '?'), has: (r) => known(r.energy_j) },
 		{ key: 'money_lost', head: 'Lost', unit: site.prices?.currency ?? '', width: 56, large: true, about: 'what was lost, at the site\u2019s prices', kind: (r) => (known(r.money_lost) ? count(Math.round(r.money_lost)) : '?'), has: (r) => known(r.money_lost) },
 		{ key: 'lost_core_s', head: 'Lost', unit: 'core-h', width: 58, phone: 'p1r', after: 'core-h', kind: 'hours', hint: lostOf, about: LOST },

@@ -39,7 +39,7 @@ function choice(redraw) {
 		redraw();
 	};
 
-	return { bar, turn, column: { key: 'chosen', head: '', width: 24, fixed: true, left: true, more: 'donly', about: '', kind: (r) => {
+	return { bar, turn, column: { key: 'chosen', head: 'Chosen', silent: true, width: 24, fixed: true, left: true, more: 'donly', about: '', kind: (r) => {
 		const box = el('input', { type: 'checkbox', class: 'pick', 'aria-label': `choose ${idOf(r)}`, checked: chosen.has(keyOf(r)), disabled: !r.file, onchange: () => turn(r) });
 
 		return r.tasks ? '' : box;

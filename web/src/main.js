@@ -9,7 +9,7 @@ import { sent, withoutServer } from './files.js';
 import { find } from './find.js';
 import { flame } from './flame.js';
 import { folded } from './fold.js';
-import { home } from './home.js';
+import { apps, home } from './home.js';
 import { io } from './io.js';
 import { lines, way } from './jobpage.js';
 import { jobs } from './jobs.js';
@@ -23,7 +23,7 @@ import { contacts, findings, issues } from './sitefindings.js';
 import { nodes } from './system.js';
 import { usage } from './usage.js';
 
-const OF_SITE = { digest, find, findings, home, io, issues, jobs, node, nodes, running, usage };
+const OF_SITE = { apps, digest, find, findings, home, io, issues, jobs, node, nodes, running, usage };
 const pageOfSite = (data) => (site?.page === 'advice' ? ('contacts' in (data.advice ?? {}) ? contacts : advice) : OF_SITE[site?.page]);
 const text = document.getElementById('data').textContent;
 

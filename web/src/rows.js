@@ -35,10 +35,11 @@ function rowOf(columns, r, attributes) {
 	}));
 }
 
-function headOf(columns, state) {
-	const inside = (c) => [el('span', { class: 't' }, c.head), el('span', { class: 'u' }, c.unit ?? '')];
+// data-key: what of a row of the JSON a column has; not where rows are made of several.
+function headOf(columns, state, isPlain) {
+	const inside = (c) => [el('span', { class: c.silent ? 'sr' : 't' }, c.head), el('span', { class: 'u' }, c.unit ?? '')];
 
-	return el('thead', {}, el('tr', {}, columns.map((c) => el('th', { scope: 'col', class: c.left ? 'l' : c.more ?? null, title: c.about, 'aria-sort': state.key === c.key ? (state.down ? 'descending' : 'ascending') : null },
+	return el('thead', {}, el('tr', {}, columns.map((c) => el('th', { scope: 'col', 'data-key': isPlain ? c.is ?? c.key : null, class: c.left ? 'l' : c.more ?? null, title: c.about, 'aria-sort': state.key === c.key ? (state.down ? 'descending' : 'ascending') : null },
 		c.fixed ? inside(c) : el('button', { type: 'button', onclick: () => state.sort(c) }, inside(c))))));
 }
 
@@ -62,7 +63,7 @@ export function rowTable({ label, columns: all, key, down = true, onSort = () =>
 		const td = el('td', { colspan: columns.length });
 
 		td.style.height = `${n * state.height}px`;
-		return el('tr', { class: 'space', 'aria-hidden': 'true' }, td);
+		return el('tr', { class: 'sp', 'aria-hidden': 'true' }, td);
 	};
 
 	// Draws what is in view, where that has changed.
@@ -73,6 +74,7 @@ export function rowTable({ label, columns: all, key, down = true, onSort = () =>
 		if (from === state.first && !again)
 			return;
 		state.first = from;
+		e.dataset.first = String(from);
 		body.replaceChildren(gap(from), ...state.list.slice(from, to).map((r, k) => rowOf(columns, r, { class: [from + k === state.at ? 'on' : '', r.of ? 'of' : ''].join(' ').trim() || null, 'aria-rowindex': from + k + 2 })),
 			gap(state.list.length - to));
 		drawParts(body);
@@ -122,7 +124,7 @@ export function rowTable({ label, columns: all, key, down = true, onSort = () =>
 			state.measured = false;
 			state.height = isPhone() ? PHONE_HEIGHT : HEIGHT;
 			e.setAttribute('aria-rowcount', state.list.length + 1);
-			e.replaceChildren(widths(), headOf(columns, state), body);
+			e.replaceChildren(widths(), headOf(columns, state, !state.list.some((r) => r.tasks)), body);
 			draw(true);
 		},
 		choose,

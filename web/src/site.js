@@ -85,7 +85,7 @@ function late() {
 
 // The links to the other pages, above any page of a server.
 export function nav() {
-	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.filter(([p, , who]) => (who === 'all' || site.sees_all || (who === 'leaders' && coordinated(site).length)) && (site.pages?.includes(p) ?? true))
+	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.filter(([p, , who]) => (who === 'all' || site.sees_all || (who === 'leaders' && coordinated(site).length)) && ((site.is_static ? site.files : site.pages)?.includes(p) ?? true))
 		.map(([p, t]) => el('a', { href: address(p), 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
 	search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), sees(site), age()), late());
 }
@@ -241,7 +241,7 @@ export function table(label, columns, rows, options = {}) {
 	const by = (site.arguments.sort ?? options.sort ?? '').replace(/^-/, '');
 	const head = (c) => [el('span', { class: 't' }, c.head), el('span', { class: 'u' }, c.unit ?? '')];
 
-	const t = el('table', { class: `g ${options.more ?? ''}`.trim(), 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', 'data-key': c.key, class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
+	const t = el('table', { class: `g ${options.more ?? ''}`.trim(), 'aria-label': label }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', 'data-key': c.is ?? c.key, class: [c.left ? 'l' : '', c.wide ? 'wd' : ''].join(' ').trim() || null, title: c.about, 'aria-sort': by === c.key ? 'descending' : null },
 		c.fixed ? head(c) : el('a', { href: address(site.page, { ...site.arguments, sort: c.key }) }, head(c)))))),
 	el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => {
 		const inside = cell(c, r);

@@ -120,7 +120,8 @@ def words():
 
 def address(path, **more):
     given = NEEDS.get(path, "") % {k: urllib.parse.quote(v or "") for k, v in words().items()}
-    return path + "?" + "&".join(filter(None, [given, "" if path in TIMELESS else "since=all", urllib.parse.urlencode(more)])) if given or more or path not in TIMELESS else path
+    end = "#tasks" if path == "/jobs" else ""  # a row a job, as in its JSON
+    return path + "?" + "&".join(filter(None, [given, "" if path in TIMELESS else "since=all", urllib.parse.urlencode(more)])) + end if given or more or path not in TIMELESS else path
 
 
 @contextlib.contextmanager
