@@ -67,7 +67,9 @@ static const struct {
 	bool is_sums;			 /* coordinators see it with CoordinatorSees=sums, too */
 } pages[] = {
 	[PAGE_HOME] = {"home", {"", NULL, NULL}, false}, /* of a user alone */
-	[PAGE_JOBS] = {"jobs", {SINCE "&all=1", SINCE "&all=1&project=@", SINCE "&all=1"}, false},
+	[PAGE_JOBS] = {"jobs",
+		       {SINCE "&limit=10000", SINCE "&limit=10000&project=@", SINCE "&limit=10000"},
+		       false},
 	{"usage", {SINCE "&by=name", SINCE "&by=user&project=@", SINCE "&by=project"}, true},
 	{"findings", {SINCE, SINCE "&project=@", SINCE}, false},
 	{"io", {SINCE, SINCE "&project=@", SINCE}, false},
@@ -244,7 +246,7 @@ static int put_page(struct folder *f, unsigned i)
 	snprintf(name, sizeof(name), "%s.html", pages[i].name);
 	put(f, f->fd, name, address); /* the old one stays where it fails */
 	err = string_list__append(&f->files, name);
-	if (err || i || !f->b->o->jobs)
+	if (err || i != PAGE_JOBS || !f->b->o->jobs)
 		return err;
 	address_of(f, i, ".json", address, sizeof(address));
 	return put_jobs(f, address);
