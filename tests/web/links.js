@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Follows the links of pages behind a web server: node links.js URL USER PASSWORD MOST. Prints, as JSON, each address that was opened: its
-// status, title, number of rows and what went wrong; of addresses that differ in values of arguments alone the first is opened.
+// status, title, how many jobs it is about and what went wrong; of addresses that differ in values of arguments alone the first is opened.
 import { chromium } from 'playwright-core';
 
 const [start, username, password, most] = process.argv.slice(2);
@@ -22,7 +22,7 @@ while (waiting.length && out.length < Number(most)) {
 
 		if (isPage)
 			await page.waitForFunction(() => document.querySelector('footer') || !document.querySelector('#data'), null, { timeout: 10000 });
-		out.push({ address, from, status: answer?.status() ?? 0, title: await page.title(), rows: await page.locator('tbody tr').count(), wrong });
+		out.push({ address, from, status: answer?.status() ?? 0, title: await page.title(), jobs: await page.evaluate(() => globalThis.jobprof?.jobs?.matching ?? null), wrong });
 		for (const href of isPage ? await page.evaluate(() => [...document.querySelectorAll('a[href]')].map((a) => a.href)) : []) {
 			const url = new URL(href);
 
@@ -34,7 +34,7 @@ while (waiting.length && out.length < Number(most)) {
 		}
 	} catch (e) {
 		if (!/Download is starting|ERR_ABORTED/.test(e.message))
-			out.push({ address, from, status: 0, title: '', rows: 0, wrong: [e.message] });
+			out.push({ address, from, status: 0, title: '', jobs: null, wrong: [e.message] });
 	}
 	await page.close();
 }

@@ -67,7 +67,9 @@ static const struct {
 	bool is_sums;			 /* coordinators see it with CoordinatorSees=sums, too */
 } pages[] = {
 	[PAGE_HOME] = {"home", {"", NULL, NULL}, false}, /* of a user alone */
-	[PAGE_JOBS] = {"jobs", {SINCE "&all=1", SINCE "&all=1&project=@", SINCE "&all=1"}, false},
+	[PAGE_JOBS] = {"jobs",
+		       {SINCE "&limit=10000", SINCE "&limit=10000&project=@", SINCE "&limit=10000"},
+		       false},
 	{"usage", {SINCE "&by=name", SINCE "&by=user&project=@", SINCE "&by=project"}, true},
 	{"findings", {SINCE, SINCE "&project=@", SINCE}, false},
 	{"io", {SINCE, SINCE "&project=@", SINCE}, false},
