@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looks a word up as each kind of name: every question is one step into an index of the database. */
+/* Looks a word up as each kind of name: every question is one step into an index of the database.
+ */
 #include "index/find.h"
 
 #include <errno.h>
