@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# timeout: 150
+# releases: all
+# timeout: 200
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Findings of running steps: on the job's standard error through the SPANK plugin, and as marks of the
 file. What is found is of a program of the test's own in jobprof's place, which prints what it is told to."""
