@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# timeout: 150
+# releases: all
+# timeout: 200
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Findings of running steps: on the job's standard error through the SPANK plugin, and as marks of the
 file. What is found is of a program of the test's own in jobprof's place, which prints what it is told to."""
@@ -57,9 +58,10 @@ class Site:
         return s, status, [l for l in s.err().splitlines() if "jobprof" in l]
 
     def start(self, *args, cmd=UNTIL, user=USER.pw_name):
-        """An srun that prints what is on its standard error to a file, err()."""
-        path = os.path.join(public_dir(user), "err")
-        s = self.cluster.srun(["-e", path, *args], cmd, user=user)
+        """An srun whose first task has its standard error in a file, err()."""
+        top = public_dir(user)
+        path = os.path.join(top, "err.0")
+        s = self.cluster.srun(["-e", top + "/err.%t", *args], cmd, user=user)
         s.err = lambda: open(path, errors="replace").read() if os.path.exists(path) else ""
         s.id
         return s

@@ -108,8 +108,7 @@ static void draw_help(const struct screen *s)
 		"jobprof top: what runs on this node, as jobprofd counts it",
 		"",
 		"  q F10         quit                   P M T     sort by CPU, memory, time",
-		"  h ? F1        this help              W D X E   by waiting, disk, network, "
-		"energy",
+		"  h ? F1        this help              W D X E   by waiting, disk, net, energy",
 		"  arrows PgUp   move; Home End         < > F6    by the column to the left, right",
 		"  space +       fold, unfold a row     N R       by id; the other way round",
 		"  * -           fold, unfold all       F4 \\      filter: rows with a text",
