@@ -141,6 +141,7 @@ class Row {
 
 			for (const v of fresh.querySelectorAll('[data-v]'))
 				v.style.setProperty('--v', `${100 * Number(v.dataset.v)}%`);
+			this.cells[i].classList.toggle('nil', /^[\u2013?]?$/.test(fresh.textContent)); // which a telephone leaves out
 			if (fresh.innerHTML !== this.cells[i].innerHTML)
 				this.cells[i].replaceChildren(...fresh.childNodes);
 		});
