@@ -80,5 +80,5 @@ test('of many jobs: what was seen, and what follows', () => {
 
 test('an address has the arguments that are set', () => {
 	assert.equal(address('jobs', { user: '@me', since: '7d', name: '', sort: null }), 'jobs?user=@me&since=7d');
-	assert.equal(address('jobs', { name: '=a b&c' }), 'jobs?name==a+b%26c');
+	assert.equal(address('jobs', { name: '=a b&c' }), 'jobs?name=%3Da+b%26c');
 });

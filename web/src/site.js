@@ -39,7 +39,7 @@ export function address(page, args = {}) {
 	const query = new URLSearchParams(Object.entries(args).filter(([, v]) => known(v) && v !== ''));
 	const file = site?.is_static ? `${page || 'index'}.html` : page;
 
-	return `${site?.root ?? ''}${file}${query.size ? `?${query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%40', '@').replaceAll('%3D', '=')}` : ''}` || './';
+	return `${site?.root ?? ''}${file}${query.size ? `?${query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%40', '@')}` : ''}` || './';
 }
 
 export const link = (page, args, ...children) => el('a', { href: address(page, args) }, ...children);
