@@ -109,8 +109,9 @@ void json__put_number(double v, FILE *out)
 
 void json__put_text(const char *s, FILE *out)
 {
-	static const char plain[] = " !#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`"
-				    "abcdefghijklmnopqrstuvwxyz{|}~";
+	static const char plain[] =
+		" !#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`"
+		"abcdefghijklmnopqrstuvwxyz{|}~";
 	json_t *j;
 
 	if (!s) {

@@ -15,9 +15,9 @@
 
 /* Where the time of cores went. */
 #define SHARES 8
-static const char *const states[SHARES] = {"own code",	    "kernel",	     "other programs",
-					   "CPU quota",	    "wait for CPU",  "wait for disk",
-					   "asleep",	    "not used"};
+static const char *const states[SHARES] = {"own code",	"kernel",	"other programs",
+					   "CPU quota", "wait for CPU", "wait for disk",
+					   "asleep",	"not used"};
 
 enum {
 	SIGNATURE,
@@ -136,9 +136,8 @@ static void explain(struct reading *w, size_t nbefore)
 	double most = 0;
 
 	for (int i = 0; i < SHARES; i++) {
-		const double more =
-			a->recent_s * mean_share(w, nbefore, w->nruns - nbefore, i) -
-			a->median_s * mean_share(w, 0, nbefore, i);
+		const double more = a->recent_s * mean_share(w, nbefore, w->nruns - nbefore, i) -
+				    a->median_s * mean_share(w, 0, nbefore, i);
 
 		if (!(sign * more > most))
 			continue;
@@ -246,9 +245,9 @@ static int add_run(struct reading *w, const struct db_value *v)
 	if (room__make(&w->runs, &w->room, w->nruns + 1, sizeof(*w->runs)))
 		return -ENOMEM;
 	r = &w->runs[w->nruns++];
-	*r = (struct run){.r = {db_value__number(&v[START]), db_value__number(&v[ELAPSED]),
-				v[JOB].i},
-			  .has_file = v[HAS_FILE].i == 1};
+	*r = (struct run){
+		.r = {db_value__number(&v[START]), db_value__number(&v[ELAPSED]), v[JOB].i},
+		.has_file = v[HAS_FILE].i == 1};
 	for (int i = 0; i < SHARES; i++)
 		r->share[i] = db_value__number(&v[SHARE + i]);
 	return 0;

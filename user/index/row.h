@@ -83,7 +83,7 @@ struct row {
 	struct row_fs *fs; /* if the profile has it */
 	unsigned nfs;
 	struct node_rows node_rows; /* likewise */
-	struct row_now *now; /* NULL: its profile was not read as that of a job that runs */
+	struct row_now *now;	    /* NULL: its profile was not read as that of a job that runs */
 	/* What a profile claims, which scan.c checks; NaN: nothing. */
 	double uid;
 	double inside_id;  /* the job's number in its steps; readers take that of the name */

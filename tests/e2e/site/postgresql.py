@@ -319,7 +319,7 @@ def a_later_schema():
         p = call(*args, "--database", address)
         is_true("%s: tables of a later version are refused" % args[0], one_line(p, "999"), p.stderr)
     server.sql("UPDATE meta SET value = '0' WHERE key = 'version'; ALTER TABLE job DROP COLUMN offloads; DROP INDEX job_program; "
-               "ALTER TABLE finding DROP COLUMN kind, DROP COLUMN code, DROP COLUMN needs, DROP COLUMN used, DROP COLUMN asked; DROP TABLE job_fs, coordinator; "
+               "ALTER TABLE finding DROP COLUMN kind, DROP COLUMN code, DROP COLUMN needs, DROP COLUMN used, DROP COLUMN asked; DROP TABLE job_fs, coordinator, node, node_row, running; "
                + "; ".join("ALTER TABLE %s DROP COLUMN failed, DROP COLUMN read_bytes, DROP COLUMN write_bytes" % t for t in ("day", "month")), "later")
     p = call("jobs", "--database", address)
     is_true("of an earlier one: a reader says so", one_line(p, "earlier jobprof"), p.stderr)
