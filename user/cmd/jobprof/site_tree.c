@@ -206,10 +206,11 @@ int site_tree__keep(struct site_count *count, int at, struct string_list *names)
 {
 	DIR *d = fdopendir(dup(at));
 	struct dirent *e;
-	int err = d ? 0 : -errno;
+	int err = 0;
 
-	if (d)
-		rewinddir(d);
+	if (!d)
+		return -ENOMEM;
+	rewinddir(d);
 	if (names->n)
 		qsort(names->v, names->n, sizeof(*names->v), ascending);
 	while (!err && (e = readdir(d))) {
@@ -219,7 +220,6 @@ int site_tree__keep(struct site_count *count, int at, struct string_list *names)
 		if (err)
 			log_error("%s: cannot be removed: %s", e->d_name, strerror(-err));
 	}
-	if (d)
-		closedir(d);
+	closedir(d);
 	return err;
 }
