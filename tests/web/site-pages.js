@@ -19,7 +19,8 @@ async function tab(browser, look) {
 	page.on('pageerror', (e) => page.troubles.push(e.stack));
 	// a browser says of a page with a status of its own that it failed
 	page.on('console', (m) => ['error', 'warning'].includes(m.type()) && !/^Failed to load resource: .* status of 4\d\d/.test(m.text()) && page.troubles.push(m.text()));
-	page.on('requestfailed', (r) => page.troubles.push(`${r.url()}: ${r.failure()?.errorText}`));
+	// a stream of events ends with its page
+	page.on('requestfailed', (r) => r.url().endsWith('.events') || page.troubles.push(`${r.url()}: ${r.failure()?.errorText}`));
 	await page.addInitScript(() => addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`)));
 	return page;
 }

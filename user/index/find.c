@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looks a word up as each kind of name: every question is one step into an index of the database.
- */
+/* Looks a word up as each kind of name: each question is a step into an index of the database. */
 #include "index/find.h"
 
 #include <errno.h>

@@ -238,7 +238,7 @@ def everywhere():
             if p not in TIMELESS:
                 yield {"server": "staff", "address": address(p, name="no job is called so"), "looks": ALL}
                 yield {"server": "staff", "address": address(p, nodes="x"), "status": 400, "looks": ALL}
-            for word in ("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "Größe-日本語", "\u202egnirts"):
+            for word in ("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "Größe-日本語"):
                 if p not in TIMELESS:
                     yield {"server": "staff", "address": address(p, name=word), "looks": {"light": "axe", "phone": "look"}}
         for sort in ("job_id", "start", "cpu_share", "-lost_core_s", "elapsed_s", "user"):
