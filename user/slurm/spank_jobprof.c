@@ -104,7 +104,7 @@ static int take_option(int option, const char *value, int remote)
 	char *to[N_OPTIONS] = {me.link.step.families, me.link.step.freq};
 	char reason[FAMILY_WORDS_SIZE + 128];
 
-	if (option == OPTION_FINDINGS) {
+	if (!kinds[option].check) { /* OPTION_FINDINGS has no value */
 		me.link.step.flags |= JPC_STEP_FINDINGS;
 		return 0;
 	}

@@ -236,7 +236,7 @@ def colours():
     t = terminal(env=dict(ENV, NO_COLOR="1"))
     t.see(lambda l: len(ids(l)) == 10)
     t.press("\x1bOB")
-    t.read(0.5)
+    t.see(lambda l: style_of(t, "0") == "reverse")
     is_true("NO_COLOR: none has", not any(s.startswith("colour") for s in t.model.seen), t.model.seen)
     done(t)
 

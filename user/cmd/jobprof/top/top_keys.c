@@ -115,10 +115,8 @@ static void draw_help(const struct screen *s)
 		"  F5 t          tree or list           F3 / n    search; the next one",
 		"  d s           seconds between looks  u         jobs of one user",
 		"",
-		"  CPU%  100 is one CPU        WAIT%  ready and waiting for a CPU, 100 is one "
-		"thread",
-		"  IO%   blocked on a disk     MEM%   of the step's limit    WATT  the step's "
-		"share",
+		"  CPU%  100 is one CPU         WAIT%  ready, but no CPU; 100 is one thread",
+		"  IO%   blocked on a disk      MEM%   of the limit    WATT  the step's share",
 		"  DISK/s of this node's disks          NET/s  without loopback",
 		"  ?     not known. Rates are of the last row, as long as the step's interval.",
 		"",
