@@ -94,7 +94,7 @@ function monthTable(now, before, names) {
 	rows.splice(1, 0, el('tr', {}, el('th', { scope: 'row', class: 'in' }, 'of what was held'), el('td', {}, shareOf(now)), el('td', {}, shareOf(before)), el('td', { class: 'soft' }, `of ${cells.hours(total(now, 'held_core_s'))} core-h`)));
 	if (!known(total(now, 'energy_j')))
 		rows.push(el('tr', {}, el('th', { scope: 'row' }, 'Energy'), el('td', { class: 'soft', colspan: 3 }, 'not known: no profile has readings of energy')));
-	return el('table', { class: 'mon' }, el('thead', {}, el('tr', {}, el('th', {}), names.map((n) => el('th', { scope: 'col' }, n)), el('th', { scope: 'col' }, 'change'))), el('tbody', {}, rows));
+	return el('table', { class: 'mon' }, el('thead', {}, el('tr', {}, el('td'), names.map((n) => el('th', { scope: 'col' }, n)), el('th', { scope: 'col' }, 'change'))), el('tbody', {}, rows));
 }
 
 const dayOf = (s) => day(s).slice(0, 10);
@@ -223,7 +223,7 @@ export function home(d) {
 		return d;
 	}
 	shell(person(), head, runningNow(d.running), el('div', { class: 'top home' }, changes(dearest(d.advice.rows)), month(d.days.rows)), late.part,
-		d.apps.rows.length ? low(section('apps', 'Applications', `same program, name and size${d.apps.matching > d.apps.rows.length ? `: ${count(d.apps.rows.length)} of ${count(d.apps.matching)}, which held most` : ''}`, table('Applications', appColumns, d.apps.rows, { keys: false, more: 'apps pp' }))) : null,
+		d.apps.rows.length ? low(section('apps', 'Applications', `same program, name and size${d.apps.matching > d.apps.rows.length ? `: ${count(d.apps.rows.length)} of ${count(d.apps.matching)}, which held most` : ''}`, table('Table: applications', appColumns, d.apps.rows, { keys: false, more: 'apps pp' }))) : null,
 		means([...(d.running?.rows ? runningColumns : []), ...late.columns, ...appColumns]));
 	late.show();
 	drawParts(document.body);
