@@ -5,7 +5,7 @@ import { cores, count, day, plural, share } from './format.js';
 import { columnsOf, folded, idOf, sumWords, sumsOf, toggle, whole } from './joblist.js';
 import { runningColumns, runningNow, runningWords } from './mine.js';
 import { rowTable } from './rows.js';
-import { address, cells, copy, costs, drawParts, few, filters, hm, known, kwh, link, means, money, severity, shell, site, table } from './site.js';
+import { address, cells, copy, costs, drawParts, few, filters, hm, known, kwh, link, means, money, noTable, others, severity, shell, site, table } from './site.js';
 import { svg } from './spark.js';
 import { wordsOf } from './words.js';
 
@@ -220,11 +220,13 @@ export function home(d) {
 
 	if (isNew(d)) {
 		shell(person(), 'no job is known', newcomer());
+		noTable();
 		return d;
 	}
 	shell(person(), head, runningNow(d.running), el('div', { class: 'top home' }, changes(dearest(d.advice.rows)), month(d.days.rows)), late.part,
 		d.apps.rows.length ? low(section('apps', 'Applications', `same program, name and size${d.apps.matching > d.apps.rows.length ? `: ${count(d.apps.rows.length)} of ${count(d.apps.matching)}, which held most` : ''}`, table('Table: applications', appColumns, d.apps.rows, { keys: false, more: 'apps pp' }))) : null,
 		means([...(d.running?.rows ? runningColumns : []), ...late.columns, ...appColumns]));
+	others([['Running now', 'running', { user: whose() }], ['What to change first', 'advice', { user: whose() }], ['By day', 'usage', { user: whose(), by: 'day', since: '62d' }], ['Applications', 'apps', { user: whose() }]]);
 	late.show();
 	drawParts(document.body);
 	return d;

@@ -183,6 +183,8 @@ def pages():
             data = data_of(body)
             for part, words in HOME.items():
                 is_true("serve, home %s: %s is what the verb prints" % (title, part), status == 200 and data[part]["rows"] and close(data[part], as_json(*words, "--user", user, "--database", path)), str(data.get(part))[:300])
+            command = json.loads(re.search(rb'id="site">(.*?)</script>', body, re.S)[1])["command"]
+            is_equal("serve, home %s: its command has each option once" % title, command.count("--user="), 1)
             is_true("serve, home %s: nothing of others" % title, b"zz_other" not in body, body[:200])
         is_equal("serve, home: of a user without rights there is no other's", [data_of(s.ask("/home?user=u0417", uid=OTHER)[2])[p]["rows"] for p in HOME], [[], [], [], []])
         is_true("serve, /: for staff the jobs of all", "jobs" in data_of(s.ask("/")[2]) and "apps" not in data_of(s.ask("/")[2]), "")
