@@ -319,6 +319,9 @@ export function moveTo(args) {
 	foot.command.textContent = commandOf(site.page, args);
 }
 
+// Keys of one page, beside those of all.
+const KEYS = { jobs: [['x', 'choose']], running: [['p', 'stop']] };
+
 // The other tables of a page: [what, verb, arguments] of each, for its command and its CSV.
 export function others(list) {
 	foot.e.append(el('ul', { class: 'others' }, list.map(([what, verb, args]) => el('li', {}, `${what}: `, el('code', {}, commandOf(verb, args)), copy(() => commandOf(verb, args)), site.is_static ? '' : [' ', el('a', { href: address(`${verb}.csv`, args), 'aria-label': `CSV: ${what}` }, 'CSV')]))));
@@ -330,7 +333,7 @@ export function shell(title, about, ...parts) {
 	foot.e = el('footer', {}, 'The same in a terminal: ', foot.command, copy(() => foot.command.textContent), ` \u00b7 jobprof ${site.version}`);
 	document.title = plain(`${[title].flat(3).map((t) => t?.textContent ?? t).join('').trim()} \u00b7 jobprof`);
 	document.body.append(el('header', {}, el('div', {}, el('h1', {}, title), el('p', { class: 'about' }, about)),
-		el('p', { class: 'keys' }, el('span', { class: 'keyed' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' row ', el('kbd', {}, '\u21b5'), ' open ', el('kbd', {}, '/'), ' search ', el('kbd', {}, 'f'), ' filter ', el('br')), foot.csv)),
+		el('p', { class: 'keys' }, el('span', { class: 'keyed' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' row ', el('kbd', {}, '\u21b5'), ' open ', el('kbd', {}, '/'), ' search ', el('kbd', {}, 'f'), ' filter ', (KEYS[site.page] ?? []).map(([key, does]) => [el('kbd', {}, key), ` ${does} `]), el('br')), foot.csv)),
 	el('main', {}, parts.filter(Boolean)), foot.e);
 }
 

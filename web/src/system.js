@@ -194,7 +194,7 @@ function slow(d) {
 		{ head: 'Seen in', left: true, wrap: true, cell: (r) => [r.is_certain ? '' : soft('not certain: '), seenIn(r), known(r.since) ? soft(`, since ${date(r.since)}`) : ''] },
 		{ key: 'node_fails', head: 'Node fails', cell: (r) => count(r.node_fails), has: (r) => r.node_fails > 0 },
 		{ key: 'lost_core_s', head: 'Lost', cell: (r) => (known(r.lost_core_s) ? cores(r.lost_core_s) : soft('?')), about: 'that jobs lost by it' },
-	], d.slow) : el('p', { class: 'soft words' }, 'None is known: jobs of the same program ran as fast on each.'));
+	], d.slow) : el('p', { class: 'soft words' }, d.nodes.length ? 'None is known: jobs of the same program ran as fast on each.' : 'Not known: there are no runs to compare.'));
 }
 
 const AMOUNTS = { 'core-s': cores, J: energy, s: spoken, share, W: power };
@@ -255,6 +255,8 @@ function energies(d, redraws) {
 // ---- the page
 
 function answer(d) {
+	if (!d.nodes.length)
+		return el('b', {}, 'No node is known in this time');
 	const n = d.last ?? {}, running = (d.partitions ?? []).map((p) => p.running).filter(known), uncertain = d.slow.filter((s) => s.is_certain).length;
 
 	return [el('b', {}, known(n.busy_share) ? `${share(n.busy_share)} of ${known(n.cores) ? `${count(n.cores)} cores` : 'the cores'} busy` : 'It is not known how busy it is'), known(n.at) ? ` in the hour from ${day(n.at).slice(5)}` : '', known(n.known_nodes) ? ` \u00b7 ${count(n.known_nodes)} of ${plural(n.nodes, 'node')} had jobs whose profiles are there` : '',
