@@ -235,7 +235,10 @@ function answer(d) {
 
 // The server cannot tell which node is meant, or when.
 export function whichNode() {
-	shell('Which node?', 'A node has a name, and one of its cluster where several clusters have a node of that name; the time is at most 35 days.', chooser(site.arguments.node, site.arguments.cluster));
+	const { node: called, cluster } = site.arguments, all = called && !cluster ? site.words?.cluster ?? [] : [];
+
+	shell('Which node?', 'A node has a name, and one of its cluster where several clusters have a node of that name; the time is at most 35 days.', chooser(called, cluster),
+		all.length ? el('p', { class: 'words' }, el('b', {}, name(called, 60)), ' of ', all.map((c, i) => [i ? ', ' : '', link('node', { ...site.arguments, cluster: c }, name(c, 40))]), '?') : null);
 	noTable();
 	return {};
 }

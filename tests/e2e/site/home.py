@@ -163,6 +163,7 @@ def read_last():
         is_true("serve: and that it is not, once it has read", time.time() - site_of()["fed_at"] < 60, site_of())
         words = site_of()["words"]
         is_equal("serve: the partitions that jobs had", words["partition"], [r[0] for r in sql(path, "SELECT DISTINCT partition FROM job ORDER BY 1")])
+        is_equal("serve: and the clusters", words["cluster"], [r[0] for r in sql(path, "SELECT DISTINCT cluster FROM job ORDER BY 1")])
         is_equal("serve: their findings", words["finding"], [r[0] for r in sql(path, "SELECT DISTINCT rule FROM finding f JOIN job j ON j.id = f.job WHERE j.start > ? ORDER BY 1", time.time() - 7 * DAY)])
         mine = json.loads(re.search(rb'id="site">(.*?)</script>', s.ask("/jobs", uid=OTHER)[2], re.S)[1])
         is_equal("serve: of a user the user's own", mine["words"]["finding"], [r[0] for r in sql(
