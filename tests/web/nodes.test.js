@@ -10,6 +10,7 @@ const { onlyOne, pageOf } = await import('../../web/src/find.js');
 const { packed, taken } = await import('../../web/src/node.js');
 const { levelOf, rowAt, rowsOf } = await import('../../web/src/nodemap.js');
 const { extent, runs, shownSteps } = await import('../../web/src/series.js');
+const { kindsOf, seenIn } = await import('../../web/src/system.js');
 
 const bytes = (...v) => Buffer.from(v).toString('base64');
 
@@ -74,4 +75,14 @@ test('what is found alone opens at once', () => {
 	assert.equal(onlyOne({ word: 'a', rows: [row('user', 'a'), row('name', 'a')] }), null);
 	assert.equal(onlyOne({ word: 'a', rows: [] }), null);
 	assert.deepEqual(Object.fromEntries(new URLSearchParams(pageOf(row('name', 'a&b=c')).split('?')[1])), { name: '=a&b=c', since: '30d' });
+});
+
+test('a slow node names the jobs that it had, and a kind that is not known has no size', () => {
+	const text = (parts) => [parts].flat(4).map((x) => x.textContent ?? x).join('');
+
+	assert.equal(text(seenIn({ seen_in: [{ name: 'lmp', runs: 3 }, { name: '', runs: 1 }] })), 'lmp 3\u00d7, ?');
+	assert.equal(text(seenIn({ seen_in: [] })), '\u2013');
+	assert.equal(kindsOf({ kinds: [{ model: 'EPYC', cores: 64, memory_mb: null }, { model: null, cores: null, memory_mb: null }], nodes: [{ kind: 0 }, { kind: 1 }, { kind: 1 }] }),
+		'From above: 1 node of EPYC (64 cores); 2 nodes of a kind that is not known. ');
+	assert.equal(kindsOf({ kinds: [{}], nodes: [{}] }), '');
 });

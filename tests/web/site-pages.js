@@ -46,16 +46,30 @@ async function access(page, how) {
 
 async function whole(page) {
 	const wide = await page.evaluate(() => (document.documentElement.scrollWidth > innerWidth ? [...document.querySelectorAll('main *, header *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.wide, .in')).slice(0, 2).map((e) => e.outerHTML.slice(0, 80)).join(' ') || 'something' : ''));
-	// a name may be anything
-	const strange = (await page.evaluate(() => { const copy = document.body.cloneNode(true); copy.querySelectorAll('bdi, script').forEach((e) => e.remove()); return copy.textContent; })).match(/.{0,20}(\bNaN\b|undefined|\[object|Infinity).{0,20}/);
+	const made = (await page.evaluate(() => document.body.textContent + document.title)).match(/.{0,20}\[object .{0,20}/);
+	// a name may be anything else
+	const strange = (await page.evaluate(() => { const copy = document.body.cloneNode(true); copy.querySelectorAll('bdi, script').forEach((e) => e.remove()); return copy.textContent; })).match(/.{0,20}(\bNaN\b|undefined|Infinity).{0,20}/);
 
-	return page.troubles.join('; ') || (wide && `wider than the screen: ${wide}`) || (strange && `it says ${strange[0]}`) || '';
+	return page.troubles.join('; ') || (wide && `wider than the screen: ${wide}`) || (made && `it says ${made[0]}`) || (strange && `it says ${strange[0]}`) || '';
 }
 
 async function truth(page, base, address, least) {
 	const [path, query] = address.split('?'), answer = await page.request.get(`${base}${path}.json${query ? `?${query}` : ''}`);
 
 	return answer.status() === 200 ? differences(page, await answer.json(), least) : `its .json has status ${answer.status()}`;
+}
+
+// Each link to a CSV leads to one.
+async function csv(page) {
+	const wrong = [];
+
+	for (const to of await page.evaluate(() => [...document.querySelectorAll('a[href*=".csv"]')].filter((a) => a.checkVisibility()).map((a) => a.href))) {
+		const answer = await page.request.get(to);
+
+		if (answer.status() !== 200 || !answer.headers()['content-type'].startsWith('text/csv'))
+			wrong.push(`${to}: ${answer.status()} ${answer.headers()['content-type']}`);
+	}
+	return wrong.join('; ');
 }
 
 async function check(page, look, c, base) {
@@ -69,7 +83,7 @@ async function check(page, look, c, base) {
 		return '';
 	if (c.says && !(await page.evaluate(() => document.body.innerText)).includes(c.says))
 		return `it does not say "${c.says}"`;
-	return await whole(page) || (c.truth && look === 'light' && await truth(page, base, c.address, Number(c.truth))) || (c.looks[look] !== 'look' && await access(page, c.looks[look])) || '';
+	return await whole(page) || (c.truth && look === 'light' && await truth(page, base, c.address, Number(c.truth))) || (look === 'light' && await csv(page)) || (c.looks[look] !== 'look' && await access(page, c.looks[look])) || '';
 }
 
 const browser = await launch();

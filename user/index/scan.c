@@ -385,6 +385,30 @@ static int refuse(struct scanning *s, const struct scan_file *f, const char *why
 	return note_file(s, f, "refused", why);
 }
 
+/* Whether a file of the job is gone since the directory was listed, as when it was merged. */
+static bool is_gone(const struct scan_file *f, unsigned n)
+{
+	struct stat st;
+
+	for (unsigned i = 0; i < n; i++)
+		if (lstat(f[i].path, &st) && errno == ENOENT)
+			return true;
+	return false;
+}
+
+/* What is left of them is new at the next look. */
+static int forget_files(struct scanning *s, const struct scan_file *f, unsigned n)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < n; i++) {
+		const struct db_value path = db_value__text(f[i].path);
+
+		err = db__run(s->ix->db, "DELETE FROM file WHERE path = ?", &path, 1);
+	}
+	return err;
+}
+
 /* Stores the row of a job, or notes why it has none. */
 static int put_found(struct scanning *s, struct found *found, struct privacy_past *past)
 {
@@ -399,6 +423,8 @@ static int put_found(struct scanning *s, struct found *found, struct privacy_pas
 				    .cluster = s->o->cluster, .user = user,
 				    .mtime_s = f->mtime_s,    .changed = f->state == FILE_CHANGED};
 
+	if (!found->has_row && is_gone(f, s->batch->nfiles[found->job]))
+		return forget_files(s, f, s->batch->nfiles[found->job]);
 	if (!found->has_row || !row__has_key(r)) {
 		why = why ? why : "it does not say its job or when that began";
 		add_failure(s, f->path, why);

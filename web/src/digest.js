@@ -165,7 +165,7 @@ function turn(d) {
 		return '';
 	const until = d.to ?? site.now, length = until - d.from, go = (from, to_) => address('digest', { ...site.arguments, since: from, until: to_ });
 
-	return el('p', { class: 'st turn' }, el('a', { href: go(d.from - length, d.from) }, length > 6 * 86400 && length < 9 * 86400 ? 'the week before' : 'the time before'), known(d.to) && d.to < site.now ? [' \u00b7 ', el('a', { href: go(d.to, Math.min(d.to + length, site.now)) }, 'after')] : '', ' \u00b7 as a mail: ', el('code', {}, site.command ?? 'jobprof digest'));
+	return el('p', { class: 'st turn' }, el('a', { href: go(d.from - length, d.from) }, length > 6 * 86400 && length < 9 * 86400 ? 'the week before' : 'the time before'), known(d.to) && d.to < site.now ? [' \u00b7 ', el('a', { href: go(d.to, Math.min(d.to + length, site.now)) }, 'after')] : '', ' \u00b7 as a mail: ', el('code', {}, site.command ?? 'jobprof digest'), site.is_static ? '' : [' \u00b7 ', el('a', { href: `${site.root ?? ''}digest.csv${location.search}` }, 'CSV of these tables')]);
 }
 
 // from, to: dates in the zone of who made the page.

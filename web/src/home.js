@@ -5,7 +5,8 @@ import { cores, count, day, plural, share } from './format.js';
 import { columnsOf, folded, idOf, sumWords, sumsOf, toggle, whole } from './joblist.js';
 import { runningColumns, runningNow, runningWords } from './mine.js';
 import { rowTable } from './rows.js';
-import { address, cells, copy, costs, drawParts, few, filters, hm, known, kwh, link, means, money, severity, shell, site, table } from './site.js';
+import { coordinated } from './sees.js';
+import { address, cells, copy, costs, drawParts, few, filters, hm, known, kwh, link, means, money, noTable, others, severity, shell, site, table } from './site.js';
 import { svg } from './spark.js';
 import { wordsOf } from './words.js';
 
@@ -185,6 +186,13 @@ function isNew(d) {
 	return !d.jobs.rows.length && !d.running?.rows?.length && !d.running?.waiting_rows?.length && !d.days.rows.length && !d.apps.rows.length;
 }
 
+// Who leads projects finds their pages here.
+function leads() {
+	const mine = site.arguments.user ? [] : coordinated(site);
+
+	return mine.length ? section('projects', 'Projects that you coordinate', '', el('ul', { class: 'found' }, mine.map((a) => el('li', {}, el('b', {}, name(a, 40)), ': ', link('usage', { project: a, by: 'user' }, 'usage'), ', ', link('jobs', { project: a }, 'jobs'), ', ', link('findings', { project: a }, 'findings'))))) : null;
+}
+
 function newcomer() {
 	return section('new', site.arguments.user ? `No jobs of ${person()} are known yet` : 'No jobs of yours are known yet', '', el('p', { class: 'words' }, 'A job is listed here when it has ended, where the cluster profiles it. Nothing has to be loaded or linked. To try it:'), el('p', {}, el('code', {}, 'sbatch --wrap "sleep 60; hostname"'), copy('sbatch --wrap "sleep 60; hostname"')),
 		el('p', { class: 'soft' }, `Looked for: jobs of ${person()} in the last 62 days. If you did run some, they may be of another cluster, or their profile was switched off (--profile=none). `, link('jobs', { user: whose(), since: 'all' }, 'Look in all times'), '.'));
@@ -216,15 +224,17 @@ function slower(rows) {
 
 export function home(d) {
 	const rows = d.jobs.rows, s = sumsOf(rows), late = week(rows);
-	const first = dearest(d.advice.rows)[0], head = [runningWords(d.running), el('b', {}, `${plural(rows.length, 'job')} in 7 days`), ': ', sumWords(s), first ? [' \u00b7 change first: ', el('b', {}, `${first.name || first.program || '?'} (${wordsOf(first.rule)})`)] : '', slower(d.apps.rows)];
+	const first = dearest(d.advice.rows)[0], head = [runningWords(d.running), el('b', {}, `${rows.length ? plural(rows.length, 'job') : 'no job'} in 7 days`), rows.length ? [': ', sumWords(s)] : '', first ? [' \u00b7 change first: ', el('b', {}, `${first.name || first.program || '?'} (${wordsOf(first.rule)})`)] : '', slower(d.apps.rows)];
 
 	if (isNew(d)) {
-		shell(person(), 'no job is known', newcomer());
+		shell(person(), 'no job is known', leads(), newcomer());
+		noTable();
 		return d;
 	}
-	shell(person(), head, runningNow(d.running), el('div', { class: 'top home' }, changes(dearest(d.advice.rows)), month(d.days.rows)), late.part,
+	shell(person(), head, runningNow(d.running), el('div', { class: 'top home' }, changes(dearest(d.advice.rows)), month(d.days.rows)), leads(), late.part,
 		d.apps.rows.length ? low(section('apps', 'Applications', `same program, name and size${d.apps.matching > d.apps.rows.length ? `: ${count(d.apps.rows.length)} of ${count(d.apps.matching)}, which held most` : ''}`, table('Table: applications', appColumns, d.apps.rows, { keys: false, more: 'apps pp' }))) : null,
 		means([...(d.running?.rows ? runningColumns : []), ...late.columns, ...appColumns]));
+	others([['Running now', 'running', { user: whose() }], ['What to change first', 'advice', { user: whose() }], ['By day', 'usage', { user: whose(), by: 'day', since: '62d' }], ['Applications', 'apps', { user: whose() }]]);
 	late.show();
 	drawParts(document.body);
 	return d;

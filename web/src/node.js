@@ -5,7 +5,7 @@ import { canvas, colour, el, low, name, section, soft, table as behind } from '.
 import { count, day, mb, number, plain, plural, power, roundUp, roundUpSize, share, spoken } from './format.js';
 import { paper } from './paper.js';
 import { isKnown, series } from './series.js';
-import { address, drawParts, few, known, link, means, shell, site, table } from './site.js';
+import { address, drawParts, few, known, link, means, noTable, shell, site, table } from './site.js';
 import { View } from './view.js';
 
 const TAKEN = 0.05; // share of its CPU time that a job lost to others, from which on it is worth a word
@@ -235,7 +235,11 @@ function answer(d) {
 
 // The server cannot tell which node is meant, or when.
 export function whichNode() {
-	shell('Which node?', 'A node has a name, and one of its cluster where several clusters have a node of that name; the time is at most 35 days.', chooser(site.arguments.node, site.arguments.cluster));
+	const { node: called, cluster } = site.arguments, all = called && !cluster ? site.words?.cluster ?? [] : [];
+
+	shell('Which node?', 'A node has a name, and one of its cluster where several clusters have a node of that name; the time is at most 35 days.', chooser(called, cluster),
+		all.length ? el('p', { class: 'words' }, el('b', {}, name(called, 60)), ' of ', all.map((c, i) => [i ? ', ' : '', link('node', { ...site.arguments, cluster: c }, name(c, 40))]), '?') : null);
+	noTable();
 	return {};
 }
 

@@ -25,7 +25,7 @@ const idle = [['7d', '7 days'], ['30d', '30 days']];
 const noJob = () => [p('No job that you may see was on ', el('b', {}, name(site.arguments.node, 60)), ' in this time: ', idle.map(([since, t], i) => [i ? ', ' : '', link('node', { ...site.arguments, since, until: null }, t)]), '.')];
 
 export function refused({ refused: d }) {
-	const [title, words] = d.status === 403 && site.arguments?.node && /\/node$/.test(location.pathname) ? ['No job here', noJob] : PAGES[d.status] ?? PAGES[500];
+	const [title, words] = d.status === 404 && /\/compare$/.test(location.pathname) ? ['These cannot be compared', PAGES[404][1]] : d.status === 403 && site.arguments?.node && /\/node$/.test(location.pathname) ? ['No job here', noJob] : PAGES[d.status] ?? PAGES[500];
 
 	document.title = plain(`${title} \u00b7 jobprof`);
 	document.body.append(el('header', {}, el('div', {}, el('h1', {}, title), el('p', { class: 'about' }, `status ${d.status}`))),

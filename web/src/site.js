@@ -309,26 +309,41 @@ export const copy = (line) => el('button', { type: 'button', class: 'copy', oncl
 
 const quoted = (word) => (/^[\w./@%+:=,-]+$/.test(word) ? word : `'${word.replaceAll('\'', '\'\\\'\'')}'`);
 const foot = {};
+const commandOf = (verb, args) => ['jobprof', verb, ...Object.entries(args).filter(([, v]) => known(v)).map(([k, v]) => quoted(v === '' ? `--${k}` : `--${k}=${v}`))].join(' ');
 
 // The address, the CSV and the command are those of other arguments: the page shows their rows without asking.
 export function moveTo(args) {
 	site.arguments = args;
 	history.replaceState(null, '', address(site.page, args) + location.hash);
 	foot.csv.href = `${site.root ?? ''}${site.page}.csv${location.search}`;
-	foot.command.textContent = ['jobprof', site.page, ...Object.entries(args).map(([k, v]) => quoted(v === '' ? `--${k}` : `--${k}=${v}`))].join(' ');
+	foot.command.textContent = commandOf(site.page, args);
+}
+
+// Keys of one page, beside those of all.
+const KEYS = { jobs: [['x', 'choose']], running: [['p', 'stop']] };
+
+// The other tables of a page: [what, verb, arguments] of each, for its command and its CSV.
+export function others(list) {
+	foot.e.append(el('ul', { class: 'others' }, list.map(([what, verb, args]) => el('li', {}, `${what}: `, el('code', {}, commandOf(verb, args)), copy(() => commandOf(verb, args)), site.is_static ? '' : [' ', el('a', { href: address(`${verb}.csv`, args), 'aria-label': `CSV: ${what}` }, 'CSV')]))));
 }
 
 export function shell(title, about, ...parts) {
 	foot.csv = el('a', { href: `${site.root ?? ''}${site.page}.csv${location.search}` }, 'CSV of this table');
 	foot.command = el('code', {}, site.command ?? 'jobprof');
-	document.title = plain(`${title} \u00b7 jobprof`);
+	foot.e = el('footer', {}, 'The same in a terminal: ', foot.command, copy(() => foot.command.textContent), ` \u00b7 jobprof ${site.version}`);
+	document.title = plain(`${[title].flat(3).map((t) => t?.textContent ?? t).join('').trim()} \u00b7 jobprof`);
 	document.body.append(el('header', {}, el('div', {}, el('h1', {}, title), el('p', { class: 'about' }, about)),
-		el('p', { class: 'keys' }, el('span', { class: 'keyed' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' row ', el('kbd', {}, '\u21b5'), ' open ', el('kbd', {}, '/'), ' search ', el('kbd', {}, 'f'), ' filter ', el('br')), foot.csv)),
-	el('main', {}, parts.filter(Boolean)),
-	el('footer', {}, 'The same in a terminal: ', foot.command, copy(() => foot.command.textContent), ` \u00b7 jobprof ${site.version}`));
+		el('p', { class: 'keys' }, el('span', { class: 'keyed' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' row ', el('kbd', {}, '\u21b5'), ' open ', el('kbd', {}, '/'), ' search ', el('kbd', {}, 'f'), ' filter ', (KEYS[site.page] ?? []).map(([key, does]) => [el('kbd', {}, key), ` ${does} `]), el('br')), foot.csv)),
+	el('main', {}, parts.filter(Boolean)), foot.e);
+}
+
+// There is no table to fetch.
+export function noTable() {
+	foot.csv.hidden = true;
 }
 
 export function wrong() {
 	shell('These arguments make no sense', 'The address has a filter that the server cannot read. ', filters('7d'),
 		section('wrong', 'What can be asked', '', el('p', { class: 'words' }, 'Times are 24h, 7d, 2026-11-01; nodes 4, 4-16 or 8-; ran 1h- or 10m-2h; states completed, failed, timeout; findings a rule, any, none or unknown.')));
+	noTable();
 }

@@ -2,7 +2,7 @@
 // The pages about findings of many jobs: which cost most and whom to write to, whether that helped, and PIKA's issues.
 import { el, name, soft } from './dom.js';
 import { count, day, plural, share } from './format.js';
-import { address, cells, drawParts, filters, known, link, means, shell, site, table } from './site.js';
+import { address, cells, drawParts, filters, known, link, means, others, shell, site, table } from './site.js';
 import { spark, weeks } from './spark.js';
 import { first, tabs as groups } from './usage.js';
 import { wordsOf } from './words.js';
@@ -158,6 +158,8 @@ export function findings({ findings: d }) {
 		known(t.money_lost) ? `, ${money(t.money_lost)} ${d.currency ?? ''}` : '', t.held_core_s > t.profiled_core_s ? `; ${share(1 - t.profiled_core_s / t.held_core_s)} of it has no profile, and was not judged` : ''], filters('30d', { finding: true, state: true, nodes: true, ran: true, node: true, jobs: true }), tabs('findings'),
 	d.rows.length ? el('div', { class: 'md' }, el('section', { 'aria-label': 'Findings' }, table('Findings by cost', columns, d.rows)), users(d)) : el('p', { class: 'none' }, 'No job in this choice has a finding. ', link('findings', { since: 'all' }, 'All jobs of all times')),
 	means([...columns, ...right(d).slice(1)]));
+	if (d.finding)
+		others([['Users of this finding', 'advice', { since: '30d', ...site.arguments, finding: d.finding, all: null }]]);
 	for (const a of document.querySelectorAll('.md [aria-current]'))
 		a.closest('tr').classList.add('on');
 	drawParts(document.body);

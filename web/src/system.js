@@ -85,7 +85,8 @@ function choosing(plot, d, rows, show) {
 }
 
 // What the map has from above, where the rows are of several kinds.
-const kindsOf = (d) => (d.kinds.length > 1 ? `From above: ${d.kinds.map((k, i) => `${d.nodes.filter((n) => n.kind === i).length} \u00d7 ${plain(k.model ?? 'not known')} (${[known(k.cores) ? plural(k.cores, 'core') : '', known(k.memory_mb) ? mb(k.memory_mb) : ''].filter(Boolean).join(', ')})`).join('; ')}. ` : '');
+const sizeOf = (k) => [known(k.cores) ? plural(k.cores, 'core') : '', known(k.memory_mb) ? mb(k.memory_mb) : ''].filter(Boolean).join(', ');
+export const kindsOf = (d) => (d.kinds.length > 1 ? `From above: ${d.kinds.map((k, i) => `${plural(d.nodes.filter((n) => n.kind === i).length, 'node')} of ${k.model ? plain(k.model) : 'a kind that is not known'}${sizeOf(k) ? ` (${sizeOf(k)})` : ''}`).join('; ')}. ` : '');
 
 function map(d, redraws) {
 	const kinds = QUANTITIES.filter((q) => d.heat[q.key]?.bytes?.length), rows = rowsOf(d), height = rows.at(-1).y + rows.at(-1).h, [first] = rows;
@@ -180,6 +181,9 @@ const small = (label, columns, rows) => {
 
 const date = (s) => new Date(s * 1000).toLocaleDateString('en', { month: 'short', day: 'numeric' });
 
+// Names of the jobs that it had most often.
+export const seenIn = (r) => (r.seen_in.length ? r.seen_in.map((j, i) => [i ? ', ' : '', name(j.name || '?', 24), j.runs > 1 ? soft(` ${count(j.runs)}\u00d7`) : '']) : '\u2013');
+
 function slow(d) {
 	const percent = (r) => (known(r.speed) ? minus(`${(100 * r.speed - 100).toFixed(0)} %`) : '?');
 
@@ -187,10 +191,10 @@ function slow(d) {
 		{ key: 'node', head: 'Node', left: true, cell: (r) => link('node', { node: r.node, cluster: r.cluster, since: '7d' }, r.is_certain ? el('b', {}, name(r.node, 24)) : name(r.node, 24)) },
 		{ head: 'Speed', cell: (r) => (r.is_certain ? el('b', {}, percent(r)) : soft(percent(r))), about: 'against the median of the same programs on other nodes of its kind' },
 		{ key: 'runs', head: 'Runs', cell: (r) => count(r.runs), about: 'jobs that were compared' },
-		{ head: 'Seen in', left: true, wrap: true, cell: (r) => [r.is_certain ? '' : soft('not certain: '), name(r.seen_in || '\u2013', 60), known(r.since) ? soft(`, since ${date(r.since)}`) : ''] },
+		{ head: 'Seen in', left: true, wrap: true, cell: (r) => [r.is_certain ? '' : soft('not certain: '), seenIn(r), known(r.since) ? soft(`, since ${date(r.since)}`) : ''] },
 		{ key: 'node_fails', head: 'Node fails', cell: (r) => count(r.node_fails), has: (r) => r.node_fails > 0 },
 		{ key: 'lost_core_s', head: 'Lost', cell: (r) => (known(r.lost_core_s) ? cores(r.lost_core_s) : soft('?')), about: 'that jobs lost by it' },
-	], d.slow) : el('p', { class: 'soft words' }, 'None is known: jobs of the same program ran as fast on each.'));
+	], d.slow) : el('p', { class: 'soft words' }, d.nodes.length ? 'None is known: jobs of the same program ran as fast on each.' : 'Not known: there are no runs to compare.'));
 }
 
 const AMOUNTS = { 'core-s': cores, J: energy, s: spoken, share, W: power };
@@ -251,9 +255,11 @@ function energies(d, redraws) {
 // ---- the page
 
 function answer(d) {
+	if (!d.nodes.length)
+		return el('b', {}, 'No node is known in this time');
 	const n = d.last ?? {}, running = (d.partitions ?? []).map((p) => p.running).filter(known), uncertain = d.slow.filter((s) => s.is_certain).length;
 
-	return [el('b', {}, known(n.busy_share) ? `${share(n.busy_share)} of ${known(n.cores) ? `${count(n.cores)} cores` : 'the cores'} busy` : 'How busy it is is not known'), known(n.at) ? ` in the hour from ${day(n.at).slice(5)}` : '', known(n.known_nodes) ? ` \u00b7 ${count(n.known_nodes)} of ${plural(n.nodes, 'node')} had jobs whose profiles are there` : '',
+	return [el('b', {}, known(n.busy_share) ? `${share(n.busy_share)} of ${known(n.cores) ? `${count(n.cores)} cores` : 'the cores'} busy` : 'It is not known how busy it is'), known(n.at) ? ` in the hour from ${day(n.at).slice(5)}` : '', known(n.known_nodes) ? ` \u00b7 ${count(n.known_nodes)} of ${plural(n.nodes, 'node')} had jobs whose profiles are there` : '',
 		running.length ? ` \u00b7 ${plural(running.reduce((a, v) => a + v, 0), 'job')} run` : '', uncertain ? [' \u00b7 ', el('b', {}, `${plural(uncertain, 'node')} slow`)] : '', known(n.power_w) ? ` \u00b7 ${power(n.power_w)}` : ' \u00b7 power not known'];
 }
 

@@ -11,10 +11,10 @@ sys.path.insert(0, sys.path[0] + "/../../lib")
 from serve import *
 
 PATHS = ["/", "/jobs", "/usage", "/findings", "/io", "/issues", "/advice", "/contacted", "/digest", "/job/1", "/job/99999999", "/d/a/b/", "/d-solo/a/b/",
-         "/assets/site.js", "/nothing", "/running", "/node/n1", "/nodes"]
+         "/assets/site.js", "/nothing", "/running", "/node/n1", "/nodes", "/node", "/home", "/apps", "/find", "/compare"]
 ENDS = ["", "", ".json", ".csv", ".html", "/", "/..", "//", ".json.csv"]
 NAMES = ["user", "project", "since", "until", "sort", "all", "by", "state", "name", "node", "program", "jobs", "limit", "where", "json", "csv", "html",
-         "database", "o", "output", "overwrite", "help", "contacts", "cluster", "partition", "min-cores", "tag", "rule", "var-jobid", "panelId", "x", "-", "--"]
+         "database", "o", "output", "overwrite", "help", "contacts", "cluster", "partition", "min-cores", "tag", "rule", "var-jobid", "panelId", "word", "cpu-share", "read", "ran-at", "x", "-", "--"]
 VALUES = ["nobody", "zz_other1", "7d", "all", "2026-11-01", "2026-13-45", "-1", "1e9", "0", "99999999999999999999", "cpu", "lost", "user", "month", "'", "\"",
           "<b id=pwned>", "a,b,,c", "*", "%", "%%n%s", "../../etc/passwd", "/etc/passwd", "--help", "; rm", "' OR 1=1 --", "\\", "\u00e4\u4e16", "\u202e", "\x00", "\n",
           "x" * 300, "n[1-1000000000]", "n[1", "42", "42_3", "42_[1-9999]", "1+1", "nan", "inf", ">5", "<5", "5..6", "1-2", "NULL"]

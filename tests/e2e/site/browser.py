@@ -107,6 +107,20 @@ def empty():
     return path
 
 
+@functools.cache
+def led():
+    """Where the user coordinates a project, and has no jobs; two clusters have a node of one name."""
+    path, lines = os.path.join(tmpdir("led"), "index.db"), os.path.join(tmpdir("led"), "rows.jsonl")
+    with open(lines, "w") as f:
+        for i, cluster in enumerate(("alpha", "beta")):
+            row = {"cluster": cluster, "job_id": 70 + i, "start": int(time.time()) - 9000, "elapsed_s": 3600, "user": "somebody", "account": "proj02", "state": "COMPLETED", "nodes": 1, "cpus": 4, "node_names": ["same"], "sources": 1}
+            f.write(json.dumps(row) + "\n")
+    must("index", "import", "--database", path, lines)
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("INSERT INTO coordinator (\"user\", account, cluster, at) VALUES (?, 'proj01', 'alpha', ?)", (USER, int(time.time())))
+    return path
+
+
 def query(path, sql, *args):
     with contextlib.closing(sqlite3.connect("file:%s?mode=ro" % path, uri=True)) as db:
         return db.execute(sql, args).fetchall()
@@ -126,10 +140,10 @@ def address(path, **more):
 
 @contextlib.contextmanager
 def servers():
-    """Of the full index for both, and of an empty one for staff."""
+    """Of the full index for both, of an empty one for staff, and for who leads a project."""
     with contextlib.ExitStack() as stack:
         out = {}
-        for name, path, user in (("staff", index(), "root"), ("user", index(), USER), ("empty", empty(), "root")):
+        for name, path, user in (("staff", index(), "root"), ("user", index(), USER), ("empty", empty(), "root"), ("leader", led(), USER), ("clusters", led(), "root")):
             s = Server("--database", path, "--proxy-user", "root")
             stack.callback(s.end)
             relay = Relay(s, user)
@@ -206,7 +220,8 @@ def refusals():
     browse([{"server": who, "address": a, "status": status, "says": says, "looks": looks} for who, a, status, says in (
         ("user", "/job/%d" % theirs, 403, "the answer is the same for both"), ("user", "/job/99999999", 403, "the answer is the same for both"), ("user", "/nope", 404, "/nope"),
         ("user", "/jobs?nope=1", 400, "no such argument"), ("user", "/compare?jobs=1", 400, "2 to 16 jobs"), ("user", "/job/%d" % mine, 200, "Job Wall-clock time"), ("staff", "/job/%d" % theirs, 200, "User/Group"),
-        ("staff", "/compare?jobs=1,2,3", 200, "back to the list"))],
+        ("staff", "/compare?jobs=1,2,3", 200, "back to the list"), ("staff", "/compare?jobs=1,%d" % theirs, 404, "These cannot be compared"), ("leader", "/", 200, "Projects that you coordinate"),
+        ("empty", "/nodes", 200, "No node is known in this time"), ("clusters", "/node?node=same", 400, "same of alpha, beta?"))],
         [{"move": "back", "server": "staff", "address": "/jobs?since=all&jobs=1", "job": "1"}])
 
 

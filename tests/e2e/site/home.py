@@ -163,6 +163,7 @@ def read_last():
         is_true("serve: and that it is not, once it has read", time.time() - site_of()["fed_at"] < 60, site_of())
         words = site_of()["words"]
         is_equal("serve: the partitions that jobs had", words["partition"], [r[0] for r in sql(path, "SELECT DISTINCT partition FROM job ORDER BY 1")])
+        is_equal("serve: and the clusters", words["cluster"], [r[0] for r in sql(path, "SELECT DISTINCT cluster FROM job ORDER BY 1")])
         is_equal("serve: their findings", words["finding"], [r[0] for r in sql(path, "SELECT DISTINCT rule FROM finding f JOIN job j ON j.id = f.job WHERE j.start > ? ORDER BY 1", time.time() - 7 * DAY)])
         mine = json.loads(re.search(rb'id="site">(.*?)</script>', s.ask("/jobs", uid=OTHER)[2], re.S)[1])
         is_equal("serve: of a user the user's own", mine["words"]["finding"], [r[0] for r in sql(
@@ -183,6 +184,8 @@ def pages():
             data = data_of(body)
             for part, words in HOME.items():
                 is_true("serve, home %s: %s is what the verb prints" % (title, part), status == 200 and data[part]["rows"] and close(data[part], as_json(*words, "--user", user, "--database", path)), str(data.get(part))[:300])
+            command = json.loads(re.search(rb'id="site">(.*?)</script>', body, re.S)[1])["command"]
+            is_equal("serve, home %s: its command has each option once" % title, command.count("--user="), 1)
             is_true("serve, home %s: nothing of others" % title, b"zz_other" not in body, body[:200])
         is_equal("serve, home: of a user without rights there is no other's", [data_of(s.ask("/home?user=u0417", uid=OTHER)[2])[p]["rows"] for p in HOME], [[], [], [], []])
         is_true("serve, /: for staff the jobs of all", "jobs" in data_of(s.ask("/")[2]) and "apps" not in data_of(s.ask("/")[2]), "")

@@ -391,6 +391,25 @@ def parts_of_jobs():
     is_equal("jobs -j: an array", sorted(r["job_id"] for r in as_json("jobs", "--database", t.index, "--since", "all", "-j", "30")["rows"]), [31, 32])
 
 
+def gone_meanwhile():
+    """Files that are merged, and so go away, between the look at the directory and the reading, are not refused; what comes in their place is read."""
+    for delay in (0.02, 0.05, 0.1, 0.2):
+        t = Tree()
+        for n in range(1, 31):
+            put(t.user, n)
+        p = subprocess.Popen([JOBPROF, "index", "scan", "--database", t.index, t.dir], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        time.sleep(delay)
+        away = sorted(os.listdir(t.user))[5:]
+        for name in away:
+            os.unlink(os.path.join(t.user, name))
+        out = p.communicate(timeout=60)[0]
+        is_equal("scan: files that go away after %g s are no failures" % delay, (p.returncode, "not readable" in out, "refused" in out), (0, False, False))
+        for n in (20, 21):
+            put(t.user, n)
+        t.scan()
+        is_equal("scan: and what comes in their place is read", [r[0] for r in t.rows("job_id") if r[0] in (20, 21)], [20, 21])
+
+
 def directories():
     t = Tree()
     put(t.user, 1)
@@ -495,5 +514,5 @@ def killed():
 
 
 if __name__ == "__main__":
-    run_tests((as_reports, again, parts_and_merged, refused, forged, damaged, each_in_turn, rounds_of_the_service, limits_of_reading, own_files, hostile_content, ids_twice, requeued, parts_of_jobs, directories, unreadable_directory,
+    run_tests((as_reports, again, parts_and_merged, refused, forged, damaged, each_in_turn, rounds_of_the_service, limits_of_reading, own_files, hostile_content, ids_twice, requeued, parts_of_jobs, gone_meanwhile, directories, unreadable_directory,
                two_writers, many, killed))

@@ -186,6 +186,17 @@ static const char *find_wrong(const struct page *p, const struct http_address *a
 	return NULL;
 }
 
+/* Whether a later word has the same option, which then is the one that counts. */
+static bool is_outdone(const struct words *w, int i)
+{
+	const size_t n = strcspn(w->v[i], "=");
+
+	for (int k = i + 1; k < w->n; k++)
+		if (w->v[i][n] && !strncmp(w->v[i], w->v[k], n + 1))
+			return true;
+	return false;
+}
+
 /* As a shell reads it. */
 static char *command_line(const struct words *w)
 {
@@ -199,6 +210,8 @@ static char *command_line(const struct words *w)
 	for (int i = 0; i < w->n; i++) {
 		const char *value = strncmp(w->v[i], "--", 2) ? w->v[i] : strchr(w->v[i], '=');
 
+		if (is_outdone(w, i))
+			continue;
 		putc(' ', out);
 		if (value == w->v[i]) {
 			site_args__print_word(out, value);

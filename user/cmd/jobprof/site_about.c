@@ -12,7 +12,7 @@
 
 #define WORDS	 200 /* of a list */
 #define DAYS	 7   /* whose findings are words */
-#define MONTHS	 3   /* whose partitions are */
+#define MONTHS	 3   /* whose partitions and clusters are */
 #define A_MONTH	 30.4375
 #define OF_MONTH (1970 * 12)
 
@@ -53,11 +53,13 @@ static json_t *list_tags(void)
 static void add_words(json_t *site, struct index *ix, const struct viewer *v)
 {
 	const double today = (double)time(NULL) / 86400;
+	const int64_t month = (int64_t)(OF_MONTH + today / A_MONTH) - MONTHS;
 	json_t *words = json_object();
 
 	json__set(words, "partition",
-		  ask_words(ix, v, "partition", "month s WHERE s.month >= ?",
-			    (int64_t)(OF_MONTH + today / A_MONTH) - MONTHS));
+		  ask_words(ix, v, "partition", "month s WHERE s.month >= ?", month));
+	json__set(words, "cluster",
+		  ask_words(ix, v, "cluster", "month s WHERE s.month >= ?", month));
 	json__set(words, "finding",
 		  ask_words(ix, v, "rule", "day_rule s WHERE s.day >= ?", (int64_t)today - DAYS));
 	json__set(words, "tag", list_tags());
