@@ -506,6 +506,7 @@ def what_is_said():
         s.end()
 
 
+@in_full
 def nobody_is_held_up():
     """By a user who asks for many pages at once."""
     s = serve()
