@@ -20,11 +20,13 @@ def application(environ, start_response):
     path, query = environ.get("PATH_INFO", ""), environ.get("QUERY_STRING", "")
     if not path:  # links of pages are relative
         return text(start_response, "302 Found", "", ("Location", environ.get("SCRIPT_NAME", "") + "/"))
-    address = (path.replace("?", "%3f") + ("?" + query if query else "")).encode("latin-1")
     try:
+        address = (path.replace("?", "%3f") + ("?" + query if query else "")).encode("latin-1")
         p = subprocess.run([JOBPROF, "serve", "--own", b"--page=" + address], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=SECONDS)
     except subprocess.TimeoutExpired:
         return text(start_response, "503 Service Unavailable", "This took too long. A shorter time or a narrower filter is faster.\n")
+    except ValueError:  # a null byte
+        return text(start_response, "400 Bad Request", "The address makes no sense.\n")
     except OSError as e:
         return text(start_response, "500 Internal Server Error", "%s: %s\n" % (JOBPROF, e.strerror))
     head, _, body = p.stdout.partition(b"\r\n\r\n")

@@ -143,7 +143,7 @@ _Noreturn void answer__make(const struct http_server *s, const struct http_reque
 	if (fflush(stdout))
 		_exit(1);
 	if (head.type == HTTP_EVENTS && head.status == 200 && s->rights) {
-		s->rights(s->arg, r->user, head.rights);
+		s->rights(s->arg, &r->address, r->user, head.rights);
 		err = send_event(3, STDOUT_FILENO, &head, NULL, 0);
 	} else {
 		err = send(3, STDOUT_FILENO, &head, takes_gzip);
@@ -162,7 +162,7 @@ _Noreturn void answer__make_event(const struct http_server *s, struct http_reque
 	for (unsigned i = 0; has && i < users->n; i++) {
 		char rights[HTTP_RIGHTS] = "";
 
-		s->rights(s->arg, users->names[i], rights);
+		s->rights(s->arg, &r->address, users->names[i], rights);
 		has[i] = *rights && !strcmp(rights, users->rights);
 		asker = has[i] && !asker ? users->names[i] : asker;
 	}

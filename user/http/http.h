@@ -27,10 +27,11 @@ enum http_type { HTTP_HTML, HTTP_JSON, HTTP_CSV, HTTP_TEXT, HTTP_SCRIPT, HTTP_ST
  * one line, the first event of a stream; more follow, each time that the answer changes. */
 typedef int http_answer(void *arg, const struct http_request *r, enum http_type *type);
 
-/* Writes a word for what the user may see: users with the same word get the same answers. "": there
- * is no such user any more. In a child. */
+/* Writes a word for what the user sees at an address: users with the same word get the same answers
+ * there. "": there is no such user any more. In a child. */
 #define HTTP_RIGHTS 72
-typedef void http_rights(void *arg, const char *user, char word[static HTTP_RIGHTS]);
+typedef void http_rights(void *arg, const struct http_address *a, const char *user,
+			 char word[static HTTP_RIGHTS]);
 
 struct http_server {
 	http_answer *answer;

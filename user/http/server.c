@@ -31,9 +31,12 @@
 #ifdef HAS_MICROHTTPD
 
 #define CONNECTIONS 1024
+#define FILES	    (4 * CONNECTIONS)
 #define MEMORY	    65536u /* of a connection */
 #define IDLE_S	    30u	   /* a connection may be slow */
 #define CHILDREN    64
+#define OF_USER	    (CONNECTIONS / 4) /* of this machine, but for the proxy's */
+#define ASKED	    64		      /* requests of one user, behind a proxy, too */
 
 /* A request from its first byte to the last one of its answer. */
 struct exchange {
@@ -49,8 +52,15 @@ struct exchange {
 	struct exchange *next; /* that waits */
 };
 
+/* A user of this machine who has connections. */
+struct guest {
+	uid_t uid;
+	unsigned n; /* 0: nobody */
+};
+
 struct server {
 	const struct http_server *s;
+	struct guest guests[CONNECTIONS + 1];
 	struct MHD_Daemon *daemon;
 	struct exchange *first, *last; /* that wait */
 	struct exchange *running[CHILDREN];
@@ -89,12 +99,18 @@ static const char *header(struct exchange *e, const char *name, unsigned *n)
 	return h.n == 1 ? h.value : NULL;
 }
 
-static int socket_of(struct exchange *e)
+static int socket_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *info =
-		mhd.MHD_get_connection_info(e->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		mhd.MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
 
 	return info ? info->connect_fd : -1;
+}
+
+static int ask_peer(const struct http_server *s, uid_t *uid, struct MHD_Connection *c)
+{
+	return s->is_local ? http_peer__of_unix(uid, socket_of(c))
+			   : http_peer__of_loopback(uid, socket_of(c));
 }
 
 /* Who asks: the peer, or whom the proxy names. 0, or the status. */
@@ -103,8 +119,7 @@ static unsigned identify(const struct http_server *s, struct exchange *e)
 	const char *name;
 	uid_t uid;
 
-	if (s->is_local ? http_peer__of_unix(&uid, socket_of(e))
-			: http_peer__of_loopback(&uid, socket_of(e)))
+	if (ask_peer(s, &uid, e->connection))
 		return 403;
 	if (s->proxy != (uid_t)-1 && uid == s->proxy) {
 		name = header(e, s->user_header, NULL);
@@ -178,7 +193,8 @@ static enum MHD_Result send_text(const struct http_server *s, struct exchange *e
 		{403, "You may not see this, or it does not exist.\n"},
 		{405, "GET and HEAD are all there is.\n"},
 		{413, "A request has no body here.\n"},
-		{429, "There are as many streams of events as there may be.\n"},
+		{429,
+		 "There are as many requests of yours, or streams of events, as there may be.\n"},
 		{503, "This took too long. A shorter time or a narrower filter is faster.\n"},
 	};
 	const char *text = "This failed; the log of the server says why.\n";
@@ -203,7 +219,8 @@ static enum MHD_Result send_text(const struct http_server *s, struct exchange *e
 static struct MHD_Response *begin_stream(struct server *w, struct exchange *e,
 					 const struct answer_head *head)
 {
-	const struct stream_request r = {e->connection, socket_of(e), e->uri, e->request.user};
+	const struct stream_request r = {e->connection, socket_of(e->connection), e->uri,
+					 e->request.user};
 
 	return streams__begin(w->streams, &r, head, e->out);
 }
@@ -267,6 +284,15 @@ static unsigned running_of(const struct server *w, const char *user)
 	return n;
 }
 
+static unsigned waiting_of(const struct server *w, const char *user)
+{
+	unsigned n = 0;
+
+	for (const struct exchange *e = w->first; e; e = e->next)
+		n += !strcmp(e->request.user, user);
+	return n;
+}
+
 /* The next one of the user who has the fewest children at work, who is left all but one of them:
  * one who asks much holds up nobody else. Returns where it is linked; NULL: there is none. */
 static struct exchange **find_next(struct server *w)
@@ -325,6 +351,29 @@ static void end(struct server *w, unsigned i, bool is_late)
 
 /* ---- what the library calls */
 
+/* One user who opens many connections and says nothing holds up nobody else. */
+static void count_connection(void *arg, struct MHD_Connection *c, void **context,
+			     enum MHD_ConnectionNotificationCode what)
+{
+	struct server *w = arg;
+	struct guest *g = *context, *all = w->guests;
+	uid_t uid = (uid_t)-1; /* of somebody */
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (g)
+			g->n--;
+		return;
+	}
+	ask_peer(w->s, &uid, c);
+	for (unsigned i = CONNECTIONS + 1; i-- > 0 && !(g && g->n);)
+		if (!all[i].n || all[i].uid == uid)
+			g = &all[i];
+	*context = g;
+	g->uid = uid;
+	if (++g->n > OF_USER && (uid == (uid_t)-1 || uid != w->s->proxy))
+		shutdown(socket_of(c), SHUT_RDWR);
+}
+
 static void *begin_exchange(void *arg, const char *uri, struct MHD_Connection *c)
 {
 	struct exchange *e = calloc(1, sizeof(*e));
@@ -364,6 +413,8 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 		return send_answer(w, e);
 	if (e->state != BODY)
 		return MHD_YES;
+	if (waiting_of(w, e->request.user) >= ASKED)
+		return send_text(w->s, e, 429);
 	e->state = WAITS;
 	if (w->last)
 		w->last->next = e;
@@ -450,6 +501,17 @@ static void stop_children(struct server *w)
 	mhd.MHD_run(w->daemon);
 }
 
+/* Connections, and the answers that they wait for, are more files than processes begin with. */
+static void allow_files(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur >= FILES)
+		return;
+	l.rlim_cur = l.rlim_max < FILES ? l.rlim_max : FILES;
+	setrlimit(RLIMIT_NOFILE, &l);
+}
+
 int http_server__run(const struct http_server *s, const sigset_t *stop)
 {
 	struct server w = {.s = s};
@@ -457,6 +519,7 @@ int http_server__run(const struct http_server *s, const sigset_t *stop)
 
 	if (err)
 		return err;
+	allow_files();
 	w.streams = streams__new(s);
 	if (!w.streams)
 		return -ENOMEM;
@@ -471,8 +534,8 @@ int http_server__run(const struct http_server *s, const sigset_t *stop)
 		MHD_OPTION_LISTEN_SOCKET, s->listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
 		IDLE_S, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, NULL,
-		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+		count_connection, &w, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!w.daemon) {
 		log_error("serve: libmicrohttpd does not start: %s", strerror(errno));
 		close(w.signals);

@@ -256,7 +256,11 @@ static void end_oldest(struct streams *w, const char *user)
 			n++;
 			oldest = !oldest || s->serial < oldest->serial ? s : oldest;
 		}
-	if (n >= OF_USER)
+	if (n < OF_USER)
+		return;
+	if (oldest->event) /* it would be there until it is read */
+		cut(oldest);
+	else
 		end_stream(oldest);
 }
 

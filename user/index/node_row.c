@@ -110,8 +110,10 @@ struct filling {
 /* Spreads a bin's value over the rows that it lies in. */
 static void spread(struct filling *f, enum how how, double v, double begin_s, double length_s)
 {
-	const double end_s = begin_s + length_s;
-	int64_t row = (int64_t)floor(begin_s / NODE_ROW_S);
+	const int64_t last = f->first + f->n;
+	const double end_s = fmin(begin_s + length_s, (double)last * NODE_ROW_S);
+	/* a forged profile may have begun any time ago */
+	int64_t row = (int64_t)fmax(floor(begin_s / NODE_ROW_S), (double)f->first);
 
 	if (isnan(v) || !(length_s > 0))
 		return;
@@ -120,7 +122,7 @@ static void spread(struct filling *f, enum how how, double v, double begin_s, do
 		const double s = fmin(end_s, (double)(row + 1) * NODE_ROW_S) - from;
 		const int64_t at = row - f->first;
 
-		if (at < 0 || at >= f->n || !(s > 0))
+		if (at >= f->n || !(s > 0))
 			continue;
 		f->sum[at] = known__sum(f->sum[at], how == COVERED  ? s
 						    : how == AMOUNT ? v * s / length_s

@@ -4,7 +4,10 @@
 """The stream of /running.events: what changes comes, and only that; it is of who asks, ends when rights are withdrawn, is refused beyond 200, and is
 closed for who does not read."""
 
+import socket
+import sqlite3
 import sys
+import threading
 
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from serve import Server, Unix, OTHER, in_child, is_heard
@@ -243,6 +246,51 @@ def a_seventh_ends_the_first():
         s.end()
 
 
+def who_never_reads():
+    """Streams that a user has left unread are none of the 200."""
+    made = filled(600)
+    index, db = made.__enter__()
+    s = Server("--database", index, "--period", "5")
+    try:
+        left = []
+        for _ in range(210):
+            c = Unix(s.socket)
+            c.connect()
+            c.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            c.sock.sendall(b"GET /running.events HTTP/1.1\r\nHost: x\r\n\r\n")
+            c.sock.recv(1, socket.MSG_PEEK)
+            left.append(c)
+        is_equal("unread: another one comes", Stream(s).status, 200)
+    finally:
+        status, log = s.end()
+    is_true("unread: the server ends", status == 0 and "did not end well" not in log, log[-300:])
+
+
+def own_jobs_of_staff():
+    """Who sees all has a stream of own jobs, which is none of another one's."""
+    index, db, _ = a_site()
+    etc = etc_of(["ann", "nobody2", "zz_other"], ["ann", "zz_other"])
+    db.execute("UPDATE running SET \"user\" = 'ann' WHERE \"user\" = 'nobody'")
+    db.commit()
+    s = server_in(etc, index)
+    try:
+        def read():
+            both = [Stream(s, [("X-Remote-User", u)], "/running.events?user=%40me") for u in ("ann", "zz_other")]
+            seen = [sorted({r["user"] for r in x.event()[1]["rows"]}) for x in both]
+            return seen, [sorted({r["user"] for r in x.change()[1][1]["rows"]}) for x in both]
+        def later():
+            with sqlite3.connect(index) as again:
+                while not done.wait(PERIOD):
+                    change(again, "ann")
+                    change(again, "zz_other")
+        done = threading.Event()
+        threading.Thread(target=later).start()
+        is_equal("@me: each sees the own jobs, at first and later", as_proxy(read), ([["ann"], ["zz_other"]],) * 2)
+    finally:
+        done.set()
+        s.end()
+
+
 def who_does_not_read():
     made = filled(600)
     index, db = made.__enter__()
@@ -269,4 +317,4 @@ def who_does_not_read():
 
 
 if __name__ == "__main__":
-    run_tests((what_changes_comes, seen_by_a_user, rights_withdrawn, no_more_than_200, a_seventh_ends_the_first, who_does_not_read))
+    run_tests((what_changes_comes, seen_by_a_user, rights_withdrawn, no_more_than_200, a_seventh_ends_the_first, own_jobs_of_staff, who_never_reads, who_does_not_read))

@@ -147,9 +147,9 @@ def an_app_of_the_user():
     is_equal("app: the job's page", data_of(ask("/job/1")[2])["job"]["id"], "1")
     is_equal("app: the folder itself", (ask("")[0], ask("")[1]["Location"]), (302, "/pun/sys/jobprof/"))
     is_equal("app: HEAD", ask("/jobs", "since=all", "HEAD")[::2], (200, b""))
-    for path, query, method, status in (("/jobs", "since=all", "POST", 405), ("/../etc/passwd", "", "GET", 400), ("/jobs", "database=/etc/passwd", "GET", 400), ("/jobs?user=x", "", "GET", 400), ("/nope", "", "GET", 404), ("/j\xf6bs", "", "GET", 400),
+    for path, query, method, status in (("/jobs", "since=all", "POST", 405), ("/../etc/passwd", "", "GET", 400), ("/jobs", "database=/etc/passwd", "GET", 400), ("/jobs?user=x", "", "GET", 400), ("/nope", "", "GET", 404), ("/j\xf6bs", "", "GET", 400), ("/jobs\0", "", "GET", 400), ("/jobs", "name=\0", "GET", 400), ("/jobs", "name=\r\nX: y", "GET", 400), ("/j\u20acbs", "", "GET", 400),
                                         ("/job/99", "", "GET", 403)):
-        is_equal("app, %s %s?%s: %d" % (method, path, query, status), ask(path, query, method)[0], status)
+        is_equal("app, %s %r: %d" % (method, path + "?" + query, status), ask(path, query, method)[0], status)
     root = app_as(OTHER, home)
     is_true("app: of another user none of these", root("/job/1")[0] != 200 and root("/jobs.json", "since=all")[0] != 200, root("/jobs.json", "since=all"))
 

@@ -118,7 +118,8 @@ static bool is_allowed(const struct page *p, const char *name)
 	for (const struct opt *o = filters; o->name; o++)
 		if (!strcmp(o->name, name))
 			return true;
-	return (size_t)snprintf(word, sizeof(word), " %s ", name) < sizeof(word) &&
+	return !strchr(name, ' ') &&
+	       (size_t)snprintf(word, sizeof(word), " %s ", name) < sizeof(word) &&
 	       strstr(p->arguments, word);
 }
 
@@ -394,8 +395,18 @@ static char *address_of(const struct http_address *a)
 	return fclose(out) ? NULL : text;
 }
 
-/* Staff sees what all of staff see, others what is theirs. */
-void serve_page__rights(void *arg, const char *user, char word[static HTTP_RIGHTS])
+/* Whether the address asks for what is of the one who asks. */
+static bool is_of_me(const struct http_address *a)
+{
+	for (unsigned i = 0; i < a->nargs; i++)
+		if (strstr(a->args[i].value, "@me"))
+			return true;
+	return false;
+}
+
+/* Staff sees what all of staff see, but for own jobs; others what is theirs. */
+void serve_page__rights(void *arg, const struct http_address *a, const char *user,
+			char word[static HTTP_RIGHTS])
 {
 	const struct serve_site *s = arg;
 	uint32_t uid;
@@ -405,7 +416,7 @@ void serve_page__rights(void *arg, const char *user, char word[static HTTP_RIGHT
 		snprintf(word, HTTP_RIGHTS, "%s", s->is_own ? "own" : "");
 	else
 		snprintf(word, HTTP_RIGHTS, "%s",
-			 site_viewer__role(user) != ROLE_USER ? "all jobs" : user);
+			 site_viewer__role(user) != ROLE_USER && !is_of_me(a) ? "all jobs" : user);
 }
 
 static int answer(const struct serve_site *s, const struct http_request *r, enum http_type *type)

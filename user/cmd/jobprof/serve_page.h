@@ -25,6 +25,7 @@ void serve_site__close(struct serve_site *s);
 /* As http_answer; arg: the struct serve_site. */
 int serve_page__answer(void *arg, const struct http_request *r, enum http_type *type);
 /* As http_rights. */
-void serve_page__rights(void *arg, const char *user, char word[static HTTP_RIGHTS]);
+void serve_page__rights(void *arg, const struct http_address *a, const char *user,
+			char word[static HTTP_RIGHTS]);
 
 #endif

@@ -109,6 +109,17 @@ static void read_memory(struct top_node *n, char *buf)
 	n->swap_used = find_kib(text, "SwapTotal:") - find_kib(text, "SwapFree:");
 }
 
+static void read_name(struct top_node *n)
+{
+	char name[sizeof(n->name)];
+
+	if (gethostname(name, sizeof(name)))
+		strcpy(name, "?");
+	name[sizeof(name) - 1] = '\0';
+	name[strcspn(name, ".")] = '\0';
+	strcpy(n->name, name);
+}
+
 static void read_load(struct top_node *n, char *buf)
 {
 	for (unsigned i = 0; i < 3; i++)
@@ -117,10 +128,7 @@ static void read_load(struct top_node *n, char *buf)
 		     &n->load[2]);
 	if (sscanf(read_proc(buf, "/proc/uptime"), "%lf", &n->up_s) != 1)
 		n->up_s = NAN;
-	if (gethostname(n->name, sizeof(n->name)))
-		strcpy(n->name, "?");
-	n->name[sizeof(n->name) - 1] = '\0';
-	n->name[strcspn(n->name, ".")] = '\0';
+	read_name(n);
 }
 
 /* A counter that goes back, as where a device has gone, makes the rate unknown. */
