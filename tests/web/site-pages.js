@@ -49,7 +49,9 @@ async function whole(page) {
 	// a name may be anything
 	const strange = (await page.evaluate(() => { const copy = document.body.cloneNode(true); copy.querySelectorAll('bdi, script').forEach((e) => e.remove()); return copy.textContent; })).match(/.{0,20}(\bNaN\b|undefined|\[object|Infinity).{0,20}/);
 
-	return page.troubles.join('; ') || (wide && `wider than the screen: ${wide}`) || (strange && `it says ${strange[0]}`) || '';
+	const broken = (await page.evaluate(() => document.body.textContent)).match(/.{0,20}\[object Object\].{0,20}/); // no name is that
+
+	return page.troubles.join('; ') || (broken && `it says ${broken[0]}`) || (wide && `wider than the screen: ${wide}`) || (strange && `it says ${strange[0]}`) || '';
 }
 
 async function truth(page, base, address, least) {

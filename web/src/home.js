@@ -2,7 +2,7 @@
 // A user's own page: does any job need me now, and what should I change first?
 import { el, low, name, section, soft } from './dom.js';
 import { cores, count, day, plural, share } from './format.js';
-import { columnsOf, folded, idOf, sumWords, sumsOf, toggle, whole } from './joblist.js';
+import { columnsOf, folded, hasPage, idOf, sumWords, sumsOf, toggle, whole } from './joblist.js';
 import { runningColumns, runningNow, runningWords } from './mine.js';
 import { rowTable } from './rows.js';
 import { address, cells, copy, costs, drawParts, few, filters, hm, known, kwh, link, means, money, severity, shell, site, table } from './site.js';
@@ -197,7 +197,7 @@ function week(rows) {
 	t = rowTable({ label: 'Jobs of the last 7 days', columns, key: 'start', down: true, open: (r) => {
 		if (toggle(r))
 			t.set(t.list);
-		else if (r.file)
+		else if (hasPage(r))
 			location.href = address(`job/${idOf(r)}`);
 	} });
 	const part = low(section('week', 'Last 7 days', el('span', { class: 'soft' }, el('b', {}, `${cells.hours(sumsOf(rows).lost_core_s ?? 0)} core-h`), ' lost \u00b7 ', link('jobs', { user: whose(), since: '30d' }, 'all 30 days')),

@@ -160,13 +160,16 @@ export const idOf = (r) => (known(r.array_task) ? `${r.array_id}_${r.array_task}
 const one = (key) => (r) => (r[key] ? link('jobs', { since: site.arguments.since, [key === 'account' ? 'project' : key]: key === 'name' ? `=${r[key]}` : r[key] }, name(r[key], 24)) : soft('?'));
 const LOST = 'core-hours that would come back if its findings were followed, counted once where they overlap';
 
+// Of a job without a profile the page has what Slurm's accounting says; files are of profiles alone.
+export const hasPage = (r) => Boolean(r.file) || (known(r.job_id) && !site.is_static);
+
 function job(r, table) {
 	if (r.tasks)
 		return el('button', { type: 'button', class: 'open', 'aria-expanded': String(Boolean(r.opened)), 'aria-label': `array ${r.array_id}, ${count(r.tasks.length)} tasks`, onclick: () => {
 			toggle(r);
 			table.set(table.list);
 		} }, String(r.array_id));
-	return r.file ? el('a', { href: address(`job/${idOf(r)}`) }, idOf(r)) : idOf(r);
+	return hasPage(r) ? el('a', { href: address(`job/${idOf(r)}`) }, idOf(r)) : idOf(r);
 }
 
 const state = (r) => (r.state === 'COMPLETED' ? soft('completed') : (r.state ?? '?').toLowerCase().replace(/ by .*/, '').replaceAll('_', ' '));
@@ -198,7 +201,7 @@ export function columnsOf(rows, get, without = []) {
 	const has = (f) => rows.some(f);
 
 	return [
-		{ key: 'job_id', head: 'Job', left: true, width: 76, phone: 'p2', about: 'opens the page of the job, where it has a profile; of an array its tasks', kind: (r) => job(r, get()) },
+		{ key: 'job_id', head: 'Job', left: true, width: 76, phone: 'p2', about: 'opens the page of the job; of an array its tasks', kind: (r) => job(r, get()) },
 		{ key: 'user', head: 'User', left: true, width: 58, phone: 'p2', about: 'who ran it; a click shows these jobs alone', kind: one('user') },
 		{ key: 'account', head: 'Project', left: true, width: 58, phone: 'p2', kind: one('account'), about: 'Slurm\u2019s account', has: (r) => r.account },
 		{ key: 'name', head: 'Name', left: true, width: 122, phone: 'p1', about: 'its name; \u00d7 n: an array of n tasks as one row, with sums of what was lost and means of the others', kind: (r) => [one('name')(r), r.tasks ? soft(` \u00d7${count(r.tasks.length)}`) : ''] },

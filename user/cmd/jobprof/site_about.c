@@ -58,6 +58,9 @@ static void add_words(json_t *site, struct index *ix, const struct viewer *v)
 	json__set(words, "partition",
 		  ask_words(ix, v, "partition", "month s WHERE s.month >= ?",
 			    (int64_t)(OF_MONTH + today / A_MONTH) - MONTHS));
+	json__set(words, "cluster",
+		  ask_words(ix, v, "cluster", "month s WHERE s.month >= ?",
+			    (int64_t)(OF_MONTH + today / A_MONTH) - MONTHS));
 	json__set(words, "finding",
 		  ask_words(ix, v, "rule", "day_rule s WHERE s.day >= ?", (int64_t)today - DAYS));
 	json__set(words, "tag", list_tags());
