@@ -126,7 +126,7 @@ function runs(r) {
 	const w = 220, h = 34, s = r.points.map((p) => p[1]), low_s = Math.min(...s) * 0.94, high = Math.max(...s) * 1.03, t0 = r.points[0][0], t1 = Math.max(site.now, t0 + 1);
 	const x = (t) => 3 + ((w - 6) * (t - t0)) / (t1 - t0), y = (v) => h - 3 - ((h - 6) * (v - low_s)) / Math.max(1, high - low_s), said = `${plural(r.points.length, 'run')}, ${hm(Math.min(...s))} to ${hm(Math.max(...s))}`;
 
-	return svg('svg', { class: 'run', viewBox: `0 0 ${w} ${h}`, role: 'img', 'aria-label': said }, svg('title', {}, said), known(r.median_s) ? svg('line', { x1: 0, x2: w, y1: y(r.median_s), y2: y(r.median_s) }) : [],
+	return svg('svg', { class: 'runs', viewBox: `0 0 ${w} ${h}`, role: 'img', 'aria-label': said }, svg('title', {}, said), known(r.median_s) ? svg('line', { x1: 0, x2: w, y1: y(r.median_s), y2: y(r.median_s) }) : [],
 		r.points.map((p, i) => svg('circle', { class: i >= r.points.length - RECENT ? 'n' : '', cx: x(p[0]).toFixed(1), cy: y(p[1]).toFixed(1), r: 2 })));
 }
 

@@ -195,6 +195,8 @@ def moves():
                         (w["name"], "/find?word=" + w["name"]), ("no such thing", "/find?word=no+such+thing"), ("1", "/job/1")):
         made.append({"move": "searched", "server": "staff", "address": "/find?word=0", "word": word, "leads": leads})
     made.append({"move": "followed", "server": "staff", "address": "/usage?since=all"})
+    made.append({"move": "compared", "server": "staff", "address": "/compare?jobs=11,13"})
+    made += [{"move": "printed", "server": "staff", "address": a} for a in ("/jobs?since=all", "/usage?since=all", "/issues?since=all")]
     if "/node" in paths():
         made.append({"move": "cursor", "server": "staff", "address": address("/node")})
     if "/nodes" in paths():
