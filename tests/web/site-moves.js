@@ -64,6 +64,23 @@ async function compared(page) {
 	});
 }
 
+// A filter of those that are seldom: its field is behind "more", on a telephone, too, and says how it is written.
+async function seldom(page, { field, value, leads }) {
+	await page.setViewportSize({ width: 390, height: 844 });
+	await page.locator('.filters .fold').click();
+	await page.locator('.dates > summary').click();
+	const box = await page.locator(`.dates [name=${field}]`).boundingBox();
+
+	if (box.width < 80 || box.x + box.width > 390)
+		return `${field} is ${box.width} wide at ${box.x}`;
+	await page.locator(`.dates [name=${field}]`).fill(value);
+	await page.keyboard.press('Enter');
+	await page.waitForFunction((to) => (location.pathname + location.search) === to && document.querySelector('footer'), leads, { timeout: 10000 }).catch(() => {});
+	const there = await at(page);
+
+	return there === leads ? '' : `${field} ${value} leads to ${there}`;
+}
+
 // On paper, even upright: no number of a table goes on in the next line.
 async function printed(page) {
 	await page.setViewportSize({ width: 688, height: 1017 });
@@ -112,4 +129,4 @@ async function back(page, { job, address }) {
 	return (await at(page)) === address ? '' : `back leads to ${await at(page)}`;
 }
 
-export const MOVES = { back, searched, followed, cursor, mapped, compared, printed };
+export const MOVES = { back, searched, followed, cursor, mapped, compared, printed, seldom };

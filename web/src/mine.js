@@ -37,7 +37,7 @@ function held(r) {
 const part = (key) => (r) => (r.waits ? '' : key === 'gpu_share' && !r.gpus ? '\u2013' : cells.part(r[key]));
 
 export const runningColumns = [
-	{ key: 'job_id', head: 'Job', left: true, fixed: true, phone: 'p2', kind: (r) => (r.waits || !known(r.findings) ? idOf(r) : el('a', { href: address('running', { jobs: idOf(r) }) }, idOf(r))) },
+	{ key: 'job_id', head: 'Job', left: true, fixed: true, phone: 'p2', kind: (r) => (r.waits || !known(r.findings) ? idOf(r) : el('a', { href: address(`job/${idOf(r)}`) }, idOf(r))) },
 	{ key: 'name', head: 'Name', left: true, fixed: true, phone: 'p1', kind: (r) => name(r.name ?? '?', 30) },
 	{ key: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', fixed: true, phone: 'p2', kind: (r) => [`${cells.count(r.nodes)} \u00d7 ${known(r.cores) && r.nodes ? few(r.cores / r.nodes).replace(/\.0+$/, '') : '?'}`, r.gpus ? soft(` +${count(r.gpus)}G`) : ''] },
 	{ key: 'start', is: '', head: 'Ran', unit: 'h:min', fixed: true, phone: 'p2', label: 'ran', kind: (r) => (r.waits || !known(r.start) ? '\u2013' : hm(Math.max(0, site.now - r.start))), about: 'since its start' },

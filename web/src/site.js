@@ -132,7 +132,7 @@ function more(go, others) {
 	const a = site.arguments, one = (key, title, value) => el('label', {}, title, el('input', { type: 'date', name: key, value }));
 	const isDay = (v) => /^\d{4}-\d\d-\d\d$/.test(v ?? ''), next = (v, n) => new Date(Date.parse(`${v}T00:00Z`) + 86400000 * n).toISOString().slice(0, 10);
 	const from = one('from', 'from', isDay(a.since) ? a.since : ''), to = one('to', 'to', isDay(a.until) ? next(a.until, -1) : '');
-	const d = el('details', { class: 'dates', open: isDay(a.since) || isDay(a.until) || others.some(([f]) => a[f]) }, el('summary', {}, 'more'), from, to, others.map(fieldOf));
+	const d = el('details', { class: 'dates', open: isDay(a.since) || isDay(a.until) || others.some(([f]) => a[f]) }, el('summary', {}, 'more'), el('div', {}, from, to, others.map(fieldOf)));
 
 	d.addEventListener('change', (e) => {
 		if (e.target.type !== 'date')
@@ -152,6 +152,7 @@ const rare = ([field]) => field === 'node' || (!site.is_static && (field !== 'cl
 // A form whose fields are arguments of this page; since: the time where the address has none; without: fields that it lacks.
 export function filters(since, without = {}, narrow = () => false) {
 	const form = el('form', { class: 'filters', 'aria-label': 'Filters' });
+	let leaving = ''; // Enter in a field is a change, and sends the form: the server is asked once
 	const go = (more) => {
 		const args = { ...site.arguments, ...more };
 		let isWrong = false;
@@ -168,8 +169,10 @@ export function filters(since, without = {}, narrow = () => false) {
 			if (!known(args[k]) || args[k] === '')
 				delete args[k];
 		fold.textContent = told(args);
-		if (!narrow(args) && !isWrong)
-			location.href = address(site.page, args);
+		if (narrow(args) || isWrong || address(site.page, args) === leaving)
+			return;
+		leaving = address(site.page, args);
+		location.href = leaving;
 	};
 	const isNow = (w) => (site.arguments.since ?? since) === sinceOf(w) && !site.arguments.until;
 	const told = (args) => {
@@ -183,6 +186,7 @@ export function filters(since, without = {}, narrow = () => false) {
 	form.append(el('span', { class: 'choice' }, RANGES.map(([w, t]) => el('a', { href: address(site.page, { ...site.arguments, since: sinceOf(w), until: null }), 'aria-current': isNow(w) ? 'true' : null }, t))), fold,
 		...FIELDS.filter(([f]) => !(f in without)).map(fieldOf), more(go, 'node' in without ? [] : RARE.filter(rare)), el('button', { type: 'submit', class: 'sr' }, 'filter'),
 		Object.keys(rest).length ? el('a', { class: 'clear', href: address(site.page, { since: site.arguments.since, until: site.arguments.until, sort, by }) }, 'clear') : '');
+	addEventListener('pageshow', () => { leaving = ''; });
 	form.addEventListener('change', () => go({}));
 	form.addEventListener('submit', (e) => {
 		e.preventDefault();
@@ -335,6 +339,6 @@ export function shell(title, about, ...parts) {
 }
 
 export function wrong() {
-	shell('These arguments make no sense', 'The address has a filter that the server cannot read. ', filters('7d'),
-		section('wrong', 'What can be asked', '', el('p', { class: 'words' }, 'Times are 24h, 7d, 2026-11-01; nodes 4, 4-16 or 8-; ran 1h- or 10m-2h; states completed, failed, timeout; findings a rule, any, none or unknown.')));
+	shell('These arguments make no sense', ['One of these cannot be read: ', el('b', {}, name(Object.entries(site.arguments).map(([k, v]) => `${k} ${v}`).join(', ') || 'no argument', 300))], filters('7d'),
+		section('wrong', 'What can be asked', '', el('p', { class: 'words' }, 'Times are 24h, 7d, 2026-11-01; nodes 4, 4-16 or 8-; ran 1h- or 10m-2h; states completed, failed, timeout; findings a rule, any, none or unknown; read and written 100GiB- or 1MB-2GB; shares of CPU, memory and limit 0-10 or 90-, in %; at the time 2026-11-01T08:00.')));
 }
