@@ -51,7 +51,9 @@ async function whole(page) {
 
 	const broken = (await page.evaluate(() => document.body.textContent)).match(/.{0,20}\[object Object\].{0,20}/); // no name is that
 
-	return page.troubles.join('; ') || (broken && `it says ${broken[0]}`) || (wide && `wider than the screen: ${wide}`) || (strange && `it says ${strange[0]}`) || '';
+	const cut = await page.evaluate(() => [...document.querySelectorAll('.vt thead .t')].filter((e) => e.checkVisibility() && e.offsetWidth && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent).join(', '));
+
+	return page.troubles.join('; ') || (cut && `heads are cut: ${cut}`) || (broken && `it says ${broken[0]}`) || (wide && `wider than the screen: ${wide}`) || (strange && `it says ${strange[0]}`) || '';
 }
 
 async function truth(page, base, address, least) {

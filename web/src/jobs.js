@@ -54,7 +54,7 @@ function withAsked(columns, d) {
 	const more = { finding_core_s: ['This finding', 'what the finding that is asked for cost'], held_core_s: ['Held', 'cores by the time that they were held'] }[key];
 
 	if (more)
-		columns.splice(at, 0, { key, head: more[0], unit: 'core-h', width: 68, kind: 'hours', about: more[1] });
+		columns.splice(at, 0, { key, head: more[0], unit: 'core-h', width: 92, kind: 'hours', about: more[1] });
 	return columns;
 }
 

@@ -134,7 +134,7 @@ function ledger(d) {
 	const L = d.ledger, split = L?.rows.some((r) => r.exact_share < 0.9995);
 
 	if (!L?.rows.length)
-		return section('ledger', 'Who took CPU from whom', '', el('p', { class: 'soft words' }, L ? 'No job of this time waited for a CPU.' : 'Not known: no profile of this time has the table of culprits.'));
+		return section('ledger', 'Who took CPU from whom', '', el('p', { class: 'soft words' }, L && d.lines.wait_threads.some(known) ? 'No job of this time waited for a CPU.' : 'Not known: no profile of this time has the table of culprits.'));
 	return section('ledger', 'Who took CPU from whom', 'core-seconds of waiting', ledgerTable(L),
 		el('p', { class: 'soft small' }, 'At each switch the wait of a thread is put on what ran on its CPU. Rows add up to the kernel\u2019s own run-queue wait.',
 			split ? ' Where several other jobs were on the node at once, what they took is split by their CPU time.' : ''));

@@ -132,7 +132,8 @@ function more(go, others) {
 	const a = site.arguments, one = (key, title, value) => el('label', {}, title, el('input', { type: 'date', name: key, value }));
 	const isDay = (v) => /^\d{4}-\d\d-\d\d$/.test(v ?? ''), next = (v, n) => new Date(Date.parse(`${v}T00:00Z`) + 86400000 * n).toISOString().slice(0, 10);
 	const from = one('from', 'from', isDay(a.since) ? a.since : ''), to = one('to', 'to', isDay(a.until) ? next(a.until, -1) : '');
-	const d = el('details', { class: 'dates', open: isDay(a.since) || isDay(a.until) || others.some(([f]) => a[f]) }, el('summary', {}, 'more'), el('div', {}, from, to, others.map(fieldOf)));
+	// the bars of usage say themselves which of them is chosen
+	const d = el('details', { class: 'dates', open: isDay(a.since) || isDay(a.until) || others.some(([f]) => a[f] && !(site.page === 'usage' && f.endsWith('-share'))) }, el('summary', {}, 'more'), el('div', {}, from, to, others.map(fieldOf)));
 
 	d.addEventListener('change', (e) => {
 		if (e.target.type !== 'date')

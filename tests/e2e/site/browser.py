@@ -210,8 +210,8 @@ def refusals():
     (theirs,) = query(index(), "SELECT job_id FROM job WHERE user <> ? AND array_id IS NULL LIMIT 1", USER)[0]
     (mine,) = query(index(), "SELECT job_id FROM job WHERE user = ? AND array_id IS NULL LIMIT 1", USER)[0]
     looks = {"light": "axe", "dark": "contrast", "phone": "axe"}
-    browse([{"server": "staff", "address": "/node?node=twin", "status": 400, "says": "twin of alpha, twin of beta", "looks": looks}, {"server": "staff", "address": "/node?node=twin&cluster=beta", "looks": {"light": "look"}},
-            {"server": "staff", "address": "/nodes", "says": "short", "looks": {"light": "look"}}, {"server": "staff", "address": "/job/900000", "says": "NODE_FAIL", "looks": {"light": "look"}}])
+    browse([{"server": "staff", "address": "/node?node=twin", "status": 400, "says": "twin of alpha, twin of beta", "looks": looks}, {"server": "staff", "address": "/node?node=twin&cluster=beta", "says": "Not known: no profile of this time", "looks": {"light": "look"}},
+            {"server": "staff", "address": "/nodes", "says": "short", "looks": {"light": "look"}}, {"server": "staff", "address": "/jobs?since=all&finding=mem.over", "looks": {"light": "look"}}, {"server": "staff", "address": "/job/900000", "says": "NODE_FAIL", "looks": {"light": "look"}}])
     browse([{"server": who, "address": a, "status": status, "says": says, "looks": looks} for who, a, status, says in (
         ("user", "/job/%d" % theirs, 403, "the answer is the same for both"), ("user", "/job/99999999", 403, "the answer is the same for both"), ("user", "/nope", 404, "/nope"),
         ("user", "/jobs?nope=1", 400, "no such argument"), ("user", "/compare?jobs=1", 400, "2 to 16 jobs"), ("user", "/job/%d" % mine, 200, "Job Wall-clock time"), ("staff", "/job/%d" % theirs, 200, "User/Group"),
