@@ -50,6 +50,53 @@ async function cursor(page) {
 	return Number.isNaN(await pin()) ? '' : 'Escape does not let the cursor go';
 }
 
+// The bars of a comparison are as long as the runs, on a telephone, too, and the axis is below them.
+async function compared(page) {
+	await page.setViewportSize({ width: 390, height: 844 });
+	return page.evaluate(() => {
+		const lines = [...document.querySelectorAll('.wl')], of = (e) => e.getBoundingClientRect(), box = of(lines[0].querySelector('.wb'));
+		const ends = lines.filter((e) => e.matches('.end')).map((e) => of(e.querySelector('.run')).width / box.width), { a, b } = jobprof.compare, most = Math.max(a.wall_s, b.wall_s);
+		const wanted = [a.wall_s / most, b.wall_s / most], axis = of(lines.at(-1).querySelector('.wb'));
+
+		if (lines.length < 4 || ends.some((w, i) => Math.abs(w - wanted[i]) > 0.02))
+			return `bars of ${ends} of the width, not ${wanted}`;
+		return Math.abs(axis.left - box.left) + Math.abs(axis.width - box.width) < 1 ? '' : `the axis is ${axis.width} wide at ${axis.left}, the bars ${box.width} at ${box.left}`;
+	});
+}
+
+// A filter of those that are seldom: its field is behind "more", on a telephone, too, and says how it is written.
+async function seldom(page, { field, value, leads }) {
+	await page.setViewportSize({ width: 390, height: 844 });
+	await page.locator('.filters .fold').click();
+	await page.locator('.dates > summary').click();
+	const box = await page.locator(`.dates [name=${field}]`).boundingBox();
+
+	if (box.width < 80 || box.x + box.width > 390)
+		return `${field} is ${box.width} wide at ${box.x}`;
+	await page.locator(`.dates [name=${field}]`).fill(value);
+	await page.keyboard.press('Enter');
+	await page.waitForFunction((to) => (location.pathname + location.search) === to && document.querySelector('footer'), leads, { timeout: 10000 }).catch(() => {});
+	const there = await at(page);
+
+	return there === leads ? '' : `${field} ${value} leads to ${there}`;
+}
+
+// On paper, even upright: no number of a table goes on in the next line.
+async function printed(page) {
+	await page.setViewportSize({ width: 688, height: 1017 });
+	await page.emulateMedia({ media: 'print' });
+	const { numbers, broken } = await page.evaluate(() => {
+		const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT), of = [], r = document.createRange();
+
+		while (texts.nextNode())
+			if (/^[\d,.:-]{2,}$/.test(texts.currentNode.data) && texts.currentNode.parentElement.closest('tbody td'))
+				of.push(texts.currentNode);
+		return { numbers: of.length, broken: of.filter((t) => { r.selectNode(t); return r.getClientRects().length > 1; }).slice(0, 3).map((t) => t.data) };
+	});
+
+	return numbers < 50 ? `only ${numbers} numbers` : broken.join(', ');
+}
+
 // The keys choose a cell of the map; it says what the JSON has, and Enter opens the node.
 async function mapped(page) {
 	await page.locator('.nodemap').focus();
@@ -82,4 +129,4 @@ async function back(page, { job, address }) {
 	return (await at(page)) === address ? '' : `back leads to ${await at(page)}`;
 }
 
-export const MOVES = { back, searched, followed, cursor, mapped };
+export const MOVES = { back, searched, followed, cursor, mapped, compared, printed, seldom };

@@ -50,7 +50,9 @@ async function whole(page) {
 	// a name may be anything else
 	const strange = (await page.evaluate(() => { const copy = document.body.cloneNode(true); copy.querySelectorAll('bdi, script').forEach((e) => e.remove()); return copy.textContent; })).match(/.{0,20}(\bNaN\b|undefined|Infinity).{0,20}/);
 
-	return page.troubles.join('; ') || (wide && `wider than the screen: ${wide}`) || (made && `it says ${made[0]}`) || (strange && `it says ${strange[0]}`) || '';
+	const cut = await page.evaluate(() => [...document.querySelectorAll('.vt thead .t')].filter((e) => e.checkVisibility() && e.offsetWidth && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent).join(', '));
+
+	return page.troubles.join('; ') || (cut && `heads are cut: ${cut}`) || (wide && `wider than the screen: ${wide}`) || (made && `it says ${made[0]}`) || (strange && `it says ${strange[0]}`) || '';
 }
 
 async function truth(page, base, address, least) {

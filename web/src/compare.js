@@ -79,7 +79,7 @@ function scale(most) {
 
 	for (const t of [...new Set([0, ...ticks])])
 		row.append(put(el('span', { class: t ? '' : 'a' }, clock.tick(t, step)), t / most, t / most));
-	return el('div', { class: 'wl axis' }, el('span'), row, el('b'));
+	return el('div', { class: 'wl scale' }, el('span'), row, el('b'));
 }
 
 function waterfall(c) {

@@ -2,7 +2,7 @@
 // A user's own page: does any job need me now, and what should I change first?
 import { el, low, name, section, soft } from './dom.js';
 import { cores, count, day, plural, share } from './format.js';
-import { columnsOf, folded, idOf, sumWords, sumsOf, toggle, whole } from './joblist.js';
+import { columnsOf, folded, hasPage, idOf, sumWords, sumsOf, toggle, whole } from './joblist.js';
 import { runningColumns, runningNow, runningWords } from './mine.js';
 import { rowTable } from './rows.js';
 import { coordinated } from './sees.js';
@@ -127,7 +127,7 @@ function runs(r) {
 	const w = 220, h = 34, s = r.points.map((p) => p[1]), low_s = Math.min(...s) * 0.94, high = Math.max(...s) * 1.03, t0 = r.points[0][0], t1 = Math.max(site.now, t0 + 1);
 	const x = (t) => 3 + ((w - 6) * (t - t0)) / (t1 - t0), y = (v) => h - 3 - ((h - 6) * (v - low_s)) / Math.max(1, high - low_s), said = `${plural(r.points.length, 'run')}, ${hm(Math.min(...s))} to ${hm(Math.max(...s))}`;
 
-	return svg('svg', { class: 'run', viewBox: `0 0 ${w} ${h}`, role: 'img', 'aria-label': said }, svg('title', {}, said), known(r.median_s) ? svg('line', { x1: 0, x2: w, y1: y(r.median_s), y2: y(r.median_s) }) : [],
+	return svg('svg', { class: 'runs', viewBox: `0 0 ${w} ${h}`, role: 'img', 'aria-label': said }, svg('title', {}, said), known(r.median_s) ? svg('line', { x1: 0, x2: w, y1: y(r.median_s), y2: y(r.median_s) }) : [],
 		r.points.map((p, i) => svg('circle', { class: i >= r.points.length - RECENT ? 'n' : '', cx: x(p[0]).toFixed(1), cy: y(p[1]).toFixed(1), r: 2 })));
 }
 
@@ -205,7 +205,7 @@ function week(rows) {
 	t = rowTable({ label: 'Jobs of the last 7 days', columns, key: 'start', down: true, open: (r) => {
 		if (toggle(r))
 			t.set(t.list);
-		else if (r.file)
+		else if (hasPage(r))
 			location.href = address(`job/${idOf(r)}`);
 	} });
 	const part = low(section('week', 'Last 7 days', el('span', { class: 'soft' }, el('b', {}, `${cells.hours(sumsOf(rows).lost_core_s ?? 0)} core-h`), ' lost \u00b7 ', link('jobs', { user: whose(), since: '30d' }, 'all 30 days')),

@@ -2,7 +2,7 @@
 // The page of jobs: which match, which lost most, and why. Where all rows are here, they are sorted and narrowed here.
 import { el, name } from './dom.js';
 import { count } from './format.js';
-import { columnsOf, folded, idOf, narrower, sumWords, sumsOf, toggle, whole } from './joblist.js';
+import { columnsOf, folded, hasPage, idOf, narrower, sumWords, sumsOf, toggle, whole } from './joblist.js';
 import { rowTable } from './rows.js';
 import { address, drawParts, filters, known, link, means, moveTo, onKeys, shell, site } from './site.js';
 
@@ -54,7 +54,7 @@ function withAsked(columns, d) {
 	const more = { finding_core_s: ['This finding', 'what the finding that is asked for cost'], held_core_s: ['Held', 'cores by the time that they were held'] }[key];
 
 	if (more)
-		columns.splice(at, 0, { key, head: more[0], unit: 'core-h', width: 68, kind: 'hours', about: more[1] });
+		columns.splice(at, 0, { key, head: more[0], unit: 'core-h', width: 92, kind: 'hours', about: more[1] });
 	return columns;
 }
 
@@ -96,7 +96,7 @@ export function jobs({ jobs: d }) {
 	t = rowTable({ label: 'Jobs', columns: [chosen.column, ...columns], key: sort.replace(/^-/, ''), down: !sort.startsWith('-'), open: (r) => {
 		if (toggle(r))
 			t.set(t.list);
-		else if (r.file)
+		else if (hasPage(r))
 			location.href = address(`job/${idOf(r)}`);
 	}, onChoose: (r) => history.replaceState(null, '', `${location.pathname}${location.search}#${idOf(r)}`), onSort: (key, down) => {
 		const args = { ...site.arguments, sort: `${down ? '' : '-'}${key}` };

@@ -21,7 +21,7 @@ function left(r) {
 		return known(r.estimated) ? soft(`starts ${r.estimated - site.now < 43200 ? clock(r.estimated) : day(r.estimated).slice(5)}?`) : soft('no start known');
 	if (s === null)
 		return soft(known(r.limit_s) ? '?' : 'no limit');
-	return [el('i', { class: 'gone', 'data-v': Math.min(1, Math.max(0, 1 - s / r.limit_s)) }), s < SOON_S ? el('b', {}, spoken(Math.max(0, s))) : spoken(s), soft(` ${clock(r.start + r.limit_s)}`)];
+	return [el('i', { class: 'lim', 'data-v': Math.min(1, Math.max(0, 1 - s / r.limit_s)) }), s < SOON_S ? el('b', {}, spoken(Math.max(0, s))) : spoken(s), soft(` ${clock(r.start + r.limit_s)}`)];
 }
 
 function held(r) {

@@ -134,7 +134,7 @@ function ledger(d) {
 	const L = d.ledger, split = L?.rows.some((r) => r.exact_share < 0.9995);
 
 	if (!L?.rows.length)
-		return section('ledger', 'Who took CPU from whom', '', el('p', { class: 'soft words' }, L ? 'No job of this time waited for a CPU.' : 'Not known: no profile of this time has the table of culprits.'));
+		return section('ledger', 'Who took CPU from whom', '', el('p', { class: 'soft words' }, L && d.lines.wait_threads.some(known) ? 'No job of this time waited for a CPU.' : 'Not known: no profile of this time has the table of culprits.'));
 	return section('ledger', 'Who took CPU from whom', 'core-seconds of waiting', ledgerTable(L),
 		el('p', { class: 'soft small' }, 'At each switch the wait of a thread is put on what ran on its CPU. Rows add up to the kernel\u2019s own run-queue wait.',
 			split ? ' Where several other jobs were on the node at once, what they took is split by their CPU time.' : ''));
@@ -187,7 +187,7 @@ function speed(d, redraws) {
 	return section('speed', title, `${plural(nodes.length, 'node')}, ${plural(s.runs, 'run')}`,
 		el('p', { class: 'words' }, el('b', {}, name(d.node, 40), ` does ${(100 * s.speed).toFixed(1)} % of the work of its kind`), ' per CPU-second',
 			s.is_slow ? [': ', el('b', { class: 'bad' }, 'it is slow')] : known(s.spread) ? `: ${Math.abs(s.speed - 1) <= s.spread ? 'within' : 'outside of'} the usual spread (\u00b1${(100 * s.spread).toFixed(1)} %)` : '', '.'),
-		c, x, el('p', { class: 'soft small' }, 'Each line is a node: ordinary jobs of the same program, against the median of all nodes of the kind.', slow.length ? [' Slow: ', slow.map((k, i) => [i ? ', ' : '', link('node', { node: k.node }, name(k.node, 30)), ` ${slower(k.speed)}`]), '.'] : ''),
+		c, x, el('p', { class: 'soft small' }, 'Each line is a node: ordinary jobs of the same program, against the median of all nodes of the kind.', slow.length ? [' Slow: ', slow.map((k, i) => [i ? ', ' : '', link('node', { node: k.node, cluster: d.cluster }, name(k.node, 30)), ` ${slower(k.speed)}`]), '.'] : ''),
 		behind('Table: speed of each node', ['node', '% of the median', 'runs'], () => [...nodes].sort((a, b) => a.speed - b.speed).map((k) => [[name(k.node, 40), k.is_slow ? ' slow' : ''], (100 * k.speed).toFixed(1), count(k.runs)])));
 }
 
@@ -235,10 +235,10 @@ function answer(d) {
 
 // The server cannot tell which node is meant, or when.
 export function whichNode() {
-	const { node: called, cluster } = site.arguments, all = called && !cluster ? site.words?.cluster ?? [] : [];
+	const { node: asked, cluster } = site.arguments, of = asked && !cluster ? site.words?.cluster ?? [] : [];
 
-	shell('Which node?', 'A node has a name, and one of its cluster where several clusters have a node of that name; the time is at most 35 days.', chooser(called, cluster),
-		all.length ? el('p', { class: 'words' }, el('b', {}, name(called, 60)), ' of ', all.map((c, i) => [i ? ', ' : '', link('node', { ...site.arguments, cluster: c }, name(c, 40))]), '?') : null);
+	shell('Which node?', 'A node has a name, and one of its cluster where several clusters have a node of that name; the time is at most 35 days.', chooser(asked, cluster),
+		of.length ? el('p', { class: 'words' }, 'Several clusters may have a node of this name: ', of.map((c, i) => [i ? ', ' : '', link('node', { ...site.arguments, cluster: c }, name(asked, 60), ' of ', name(c, 40))]), '.') : null);
 	noTable();
 	return {};
 }

@@ -95,7 +95,10 @@ export function nav() {
 const RANGES = [['24h', '24 hours'], ['7d', '7 days'], ['30d', '30 days'], ['month', 'this month'], ['all', 'all']];
 const STATES = ['completed', 'failed', 'timeout', 'cancelled', 'out_of_memory', 'node_fail', 'preempted'];
 const FIELDS = [['user', 'user'], ['project', 'project'], ['name', 'name'], ['state', 'state'], ['partition', 'part.'], ['finding', 'finding'], ['tag', 'tag'], ['nodes', 'nodes', '4-16'],
-	['ran', 'ran', '1h-4h'], ['node', 'on node', 'n[1-4]'], ['jobs', 'id', '7, 7_2']];
+	['ran', 'ran', '1h-4h'], ['jobs', 'id', '7, 7_2']];
+// Behind "more", where the server answers: how each is written stands in its field.
+const RARE = [['node', 'on node', 'n[1-4]'], ['ran-at', 'at the time', '2026-11-01T08:00'], ['cluster', 'cluster'], ['program', 'program'], ['cpu-share', 'CPU %', '0-10'],
+	['memory-share', 'memory %', '90-'], ['limit-share', 'limit %', '0-10'], ['read', 'read', '100GiB-'], ['written', 'written', '1GiB-2GiB']];
 const FORMS = { nodes: /^\d+(-\d*)?$/, ran: /^[\d.]+[smhd](-([\d.]+[smhd])?)?$/ };
 
 const thisMonth = () => {
@@ -116,12 +119,12 @@ function words(field) {
 const SAID = { any: 'with one', unknown: 'no profile' };
 
 function fieldOf([field, title, hint]) {
-	const a = site.arguments, set = a[field] ? 'set' : null, list = ['state', 'partition', 'finding', 'tag'].includes(field) ? words(field) : [];
+	const a = site.arguments, set = a[field] ? 'set' : null, list = ['state', 'partition', 'finding', 'tag', 'cluster'].includes(field) ? words(field) : [];
 
 	if (list.length)
 		return el('label', {}, title, el('select', { name: field, class: set }, el('option', { value: '' }, 'any'),
 			list.map((w) => el('option', { value: w, selected: w === a[field] }, SAID[w] ?? w.replaceAll('_', ' ')))));
-	return el('label', {}, title, el('input', { name: field, value: a[field] ?? '', placeholder: 'any', title: hint ? `such as ${hint}` : null, class: set, autocomplete: 'off', spellcheck: 'false' }));
+	return el('label', {}, title, el('input', { name: field, value: a[field] ?? '', placeholder: hint && RARE.some(([f]) => f === field) ? hint : 'any', title: hint ? `such as ${hint}` : null, class: set, autocomplete: 'off', spellcheck: 'false' }));
 }
 
 // From and to, two days of which the second one is included, and what is seldom asked for.
@@ -129,7 +132,8 @@ function more(go, others) {
 	const a = site.arguments, one = (key, title, value) => el('label', {}, title, el('input', { type: 'date', name: key, value }));
 	const isDay = (v) => /^\d{4}-\d\d-\d\d$/.test(v ?? ''), next = (v, n) => new Date(Date.parse(`${v}T00:00Z`) + 86400000 * n).toISOString().slice(0, 10);
 	const from = one('from', 'from', isDay(a.since) ? a.since : ''), to = one('to', 'to', isDay(a.until) ? next(a.until, -1) : '');
-	const d = el('details', { class: 'dates', open: isDay(a.since) || isDay(a.until) || others.some(([f]) => a[f]) }, el('summary', {}, 'more'), from, to, others.map(fieldOf));
+	// the bars of usage say themselves which of them is chosen
+	const d = el('details', { class: 'dates', open: isDay(a.since) || isDay(a.until) || others.some(([f]) => a[f] && !(site.page === 'usage' && f.endsWith('-share'))) }, el('summary', {}, 'more'), el('div', {}, from, to, others.map(fieldOf)));
 
 	d.addEventListener('change', (e) => {
 		if (e.target.type !== 'date')
@@ -143,9 +147,13 @@ function more(go, others) {
 	return d;
 }
 
+// In files the list is filtered in the browser, which knows no more than nodes; one cluster is no choice.
+const rare = ([field]) => field === 'node' || (!site.is_static && (field !== 'cluster' || words(field).length > 1));
+
 // A form whose fields are arguments of this page; since: the time where the address has none; without: fields that it lacks.
 export function filters(since, without = {}, narrow = () => false) {
 	const form = el('form', { class: 'filters', 'aria-label': 'Filters' });
+	let leaving = ''; // Enter in a field is a change, and sends the form: the server is asked once
 	const go = (more) => {
 		const args = { ...site.arguments, ...more };
 		let isWrong = false;
@@ -162,12 +170,14 @@ export function filters(since, without = {}, narrow = () => false) {
 			if (!known(args[k]) || args[k] === '')
 				delete args[k];
 		fold.textContent = told(args);
-		if (!narrow(args) && !isWrong)
-			location.href = address(site.page, args);
+		if (narrow(args) || isWrong || address(site.page, args) === leaving)
+			return;
+		leaving = address(site.page, args);
+		location.href = leaving;
 	};
 	const isNow = (w) => (site.arguments.since ?? since) === sinceOf(w) && !site.arguments.until;
 	const told = (args) => {
-		const set = FIELDS.filter(([f]) => args[f]).map(([f, t]) => `${t} ${args[f]}`);
+		const set = [...FIELDS, ...RARE].filter(([f]) => args[f]).map(([f, t]) => `${t} ${args[f]}`);
 
 		return set.length ? `filters: ${set.join(', ')}` : 'filters';
 	};
@@ -175,8 +185,9 @@ export function filters(since, without = {}, narrow = () => false) {
 	const { since: _, until: __, sort, by, ...rest } = site.arguments;
 
 	form.append(el('span', { class: 'choice' }, RANGES.map(([w, t]) => el('a', { href: address(site.page, { ...site.arguments, since: sinceOf(w), until: null }), 'aria-current': isNow(w) ? 'true' : null }, t))), fold,
-		...FIELDS.filter(([f]) => !(f in without) && f !== 'node').map(fieldOf), more(go, FIELDS.filter(([f]) => !(f in without) && f === 'node')), el('button', { type: 'submit', class: 'sr' }, 'filter'),
+		...FIELDS.filter(([f]) => !(f in without)).map(fieldOf), more(go, 'node' in without ? [] : RARE.filter(rare)), el('button', { type: 'submit', class: 'sr' }, 'filter'),
 		Object.keys(rest).length ? el('a', { class: 'clear', href: address(site.page, { since: site.arguments.since, until: site.arguments.until, sort, by }) }, 'clear') : '');
+	addEventListener('pageshow', () => { leaving = ''; });
 	form.addEventListener('change', () => go({}));
 	form.addEventListener('submit', (e) => {
 		e.preventDefault();
@@ -343,7 +354,7 @@ export function noTable() {
 }
 
 export function wrong() {
-	shell('These arguments make no sense', 'The address has a filter that the server cannot read. ', filters('7d'),
-		section('wrong', 'What can be asked', '', el('p', { class: 'words' }, 'Times are 24h, 7d, 2026-11-01; nodes 4, 4-16 or 8-; ran 1h- or 10m-2h; states completed, failed, timeout; findings a rule, any, none or unknown.')));
+	shell('These arguments make no sense', ['One of these cannot be read: ', el('b', {}, name(Object.entries(site.arguments).map(([k, v]) => `${k} ${v}`).join(', ') || 'no argument', 300))], filters('7d'),
+		section('wrong', 'What can be asked', '', el('p', { class: 'words' }, 'Times are 24h, 7d, 2026-11-01; nodes 4, 4-16 or 8-; ran 1h- or 10m-2h; states completed, failed, timeout; findings a rule, any, none or unknown; read and written 100GiB- or 1MB-2GB; shares of CPU, memory and limit 0-10 or 90-, in %; at the time 2026-11-01T08:00.')));
 	noTable();
 }

@@ -187,11 +187,11 @@ export const seenIn = (r) => (r.seen_in.length ? r.seen_in.map((j, i) => [i ? ',
 function slow(d) {
 	const percent = (r) => (known(r.speed) ? minus(`${(100 * r.speed - 100).toFixed(0)} %`) : '?');
 
-	return section('slow', 'Slow nodes', 'work per CPU-second against their kind', d.slow.length ? small('slow nodes', [
+	return section('slow', 'Slow or failing nodes', 'speed: work per CPU-second against their kind', d.slow.length ? small('slow or failing nodes', [
 		{ key: 'node', head: 'Node', left: true, cell: (r) => link('node', { node: r.node, cluster: r.cluster, since: '7d' }, r.is_certain ? el('b', {}, name(r.node, 24)) : name(r.node, 24)) },
 		{ head: 'Speed', cell: (r) => (r.is_certain ? el('b', {}, percent(r)) : soft(percent(r))), about: 'against the median of the same programs on other nodes of its kind' },
 		{ key: 'runs', head: 'Runs', cell: (r) => count(r.runs), about: 'jobs that were compared' },
-		{ head: 'Seen in', left: true, wrap: true, cell: (r) => [r.is_certain ? '' : soft('not certain: '), seenIn(r), known(r.since) ? soft(`, since ${date(r.since)}`) : ''] },
+		{ head: 'Most runs of', left: true, wrap: true, about: 'names of the jobs that were there most often', cell: (r) => [known(r.speed) && !r.is_certain ? soft('not certain: ') : '', seenIn(r), known(r.since) ? soft(`, since ${date(r.since)}`) : ''] },
 		{ key: 'node_fails', head: 'Node fails', cell: (r) => count(r.node_fails), has: (r) => r.node_fails > 0 },
 		{ key: 'lost_core_s', head: 'Lost', cell: (r) => (known(r.lost_core_s) ? cores(r.lost_core_s) : soft('?')), about: 'that jobs lost by it' },
 	], d.slow) : el('p', { class: 'soft words' }, d.nodes.length ? 'None is known: jobs of the same program ran as fast on each.' : 'Not known: there are no runs to compare.'));

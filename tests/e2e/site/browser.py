@@ -72,7 +72,7 @@ class Relay(socketserver.ThreadingTCPServer):
 
 
 def rows_of_now():
-    """Jobs of the last weeks: a third are the user's. Names mean harm. A node is of one cluster."""
+    """Jobs of the last weeks: a third are the user's. Names mean harm. A node is of one cluster, but for twin; two jobs of today ended by a failure of n7, and have no profile."""
     made = site(jobs=JOBS, users=12, days=20, end=int(time.time()) - 3600, at=())
     for i, r in enumerate(made.rows()):
         if i % 3 == 0:
@@ -80,6 +80,10 @@ def rows_of_now():
         if r["cluster"] == "beta":
             r["node_list"], r["node_names"] = r["node_list"] and "b" + r["node_list"], [("b" + n) for n in r["node_names"] or ()]
         yield r
+    for i, (cluster, node, state) in enumerate((("alpha", "n7", "NODE_FAIL"), ("alpha", "n7", "NODE_FAIL"), ("alpha", "twin", "COMPLETED"), ("beta", "twin", "COMPLETED"))):
+        begin = int(time.time()) - 7200 * (i + 1)
+        yield {"cluster": cluster, "job_id": 900000 + i, "user": "ann", "account": "proj01", "name": "short", "partition": "batch", "state": state, "start": begin, "end": begin + 1800, "elapsed_s": 1800,
+               "nodes": 1, "cpus": 4, "cores": 4.0, "held_core_s": 7200.0, "held_cpu_s": 7200.0, "node_list": node, "node_names": [node], "sources": 2}
 
 
 @functools.cache
@@ -205,6 +209,9 @@ def moves():
                         (w["name"], "/find?word=" + w["name"]), ("no such thing", "/find?word=no+such+thing"), ("1", "/job/1")):
         made.append({"move": "searched", "server": "staff", "address": "/find?word=0", "word": word, "leads": leads})
     made.append({"move": "followed", "server": "staff", "address": "/usage?since=all"})
+    made.append({"move": "compared", "server": "staff", "address": "/compare?jobs=11,13"})
+    made += [{"move": "seldom", "server": "staff", "address": "/jobs?since=all", "field": f, "value": v, "leads": "/jobs?since=all&%s=%s" % (f, v)} for f, v in (("read", "1GiB-"), ("cpu-share", "0-10"), ("ran-at", "2026-11-01T08:00"))]
+    made += [{"move": "printed", "server": "staff", "address": a} for a in ("/jobs?since=all", "/usage?since=all", "/issues?since=all")]
     if "/node" in paths():
         made.append({"move": "cursor", "server": "staff", "address": address("/node")})
     if "/nodes" in paths():
@@ -217,6 +224,8 @@ def refusals():
     (theirs,) = query(index(), "SELECT job_id FROM job WHERE user <> ? AND array_id IS NULL LIMIT 1", USER)[0]
     (mine,) = query(index(), "SELECT job_id FROM job WHERE user = ? AND array_id IS NULL LIMIT 1", USER)[0]
     looks = {"light": "axe", "dark": "contrast", "phone": "axe"}
+    browse([{"server": "staff", "address": "/node?node=twin", "status": 400, "says": "twin of alpha, twin of beta", "looks": looks}, {"server": "staff", "address": "/node?node=twin&cluster=beta", "says": "Not known: no profile of this time", "looks": {"light": "look"}},
+            {"server": "staff", "address": "/nodes", "says": "short", "looks": {"light": "look"}}, {"server": "staff", "address": "/jobs?since=all&finding=mem.over", "looks": {"light": "look"}}, {"server": "staff", "address": "/job/900000", "says": "NODE_FAIL", "looks": {"light": "look"}}])
     browse([{"server": who, "address": a, "status": status, "says": says, "looks": looks} for who, a, status, says in (
         ("user", "/job/%d" % theirs, 403, "the answer is the same for both"), ("user", "/job/99999999", 403, "the answer is the same for both"), ("user", "/nope", 404, "/nope"),
         ("user", "/jobs?nope=1", 400, "no such argument"), ("user", "/compare?jobs=1", 400, "2 to 16 jobs"), ("user", "/job/%d" % mine, 200, "Job Wall-clock time"), ("staff", "/job/%d" % theirs, 200, "User/Group"),
