@@ -113,7 +113,7 @@ def empty():
 
 @functools.cache
 def led():
-    """Where the user coordinates a project, and has no jobs; two clusters have a node of one name."""
+    """Where the user coordinates a project, and has no jobs."""
     path, lines = os.path.join(tmpdir("led"), "index.db"), os.path.join(tmpdir("led"), "rows.jsonl")
     with open(lines, "w") as f:
         for i, cluster in enumerate(("alpha", "beta")):
@@ -147,7 +147,7 @@ def servers():
     """Of the full index for both, of an empty one for staff, and for who leads a project."""
     with contextlib.ExitStack() as stack:
         out = {}
-        for name, path, user in (("staff", index(), "root"), ("user", index(), USER), ("empty", empty(), "root"), ("leader", led(), USER), ("clusters", led(), "root")):
+        for name, path, user in (("staff", index(), "root"), ("user", index(), USER), ("empty", empty(), "root"), ("leader", led(), USER)):
             s = Server("--database", path, "--proxy-user", "root")
             stack.callback(s.end)
             relay = Relay(s, user)
@@ -219,19 +219,23 @@ def moves():
     browse([{"server": "staff", "address": "/job/1", "looks": {"light": "axe", "phone": "look"}}], made)
 
 
-def refusals():
+def refusals(looks={"light": "axe"}):
     """Why something is not shown; a job without a profile; the way back to the list."""
     (theirs,) = query(index(), "SELECT job_id FROM job WHERE user <> ? AND array_id IS NULL LIMIT 1", USER)[0]
     (mine,) = query(index(), "SELECT job_id FROM job WHERE user = ? AND array_id IS NULL LIMIT 1", USER)[0]
-    looks = {"light": "axe", "dark": "contrast", "phone": "axe"}
     browse([{"server": "staff", "address": "/node?node=twin", "status": 400, "says": "twin of alpha, twin of beta", "looks": looks}, {"server": "staff", "address": "/node?node=twin&cluster=beta", "says": "Not known: no profile of this time", "looks": {"light": "look"}},
             {"server": "staff", "address": "/nodes", "says": "short", "looks": {"light": "look"}}, {"server": "staff", "address": "/jobs?since=all&finding=mem.over", "looks": {"light": "look"}}, {"server": "staff", "address": "/job/900000", "says": "NODE_FAIL", "looks": {"light": "look"}}])
     browse([{"server": who, "address": a, "status": status, "says": says, "looks": looks} for who, a, status, says in (
         ("user", "/job/%d" % theirs, 403, "the answer is the same for both"), ("user", "/job/99999999", 403, "the answer is the same for both"), ("user", "/nope", 404, "/nope"),
         ("user", "/jobs?nope=1", 400, "no such argument"), ("user", "/compare?jobs=1", 400, "2 to 16 jobs"), ("user", "/job/%d" % mine, 200, "Job Wall-clock time"), ("staff", "/job/%d" % theirs, 200, "User/Group"),
         ("staff", "/compare?jobs=1,2,3", 200, "back to the list"), ("staff", "/compare?jobs=1,%d" % theirs, 404, "These cannot be compared"), ("leader", "/", 200, "Projects that you coordinate"),
-        ("empty", "/nodes", 200, "No node is known in this time"), ("clusters", "/node?node=same", 400, "same of alpha, beta?"))],
+        ("empty", "/nodes", 200, "No node is known in this time"))],
         [{"move": "back", "server": "staff", "address": "/jobs?since=all&jobs=1", "job": "1"}])
+
+
+@in_full
+def refusals_in_all_looks():
+    refusals(ALL)
 
 
 def sums_are_those_of_sql():
@@ -274,4 +278,4 @@ def everywhere():
 
 
 if __name__ == "__main__":
-    run_tests((sums_are_those_of_sql, as_staff, as_user_and_without_jobs, refusals, moves, everywhere))
+    run_tests((sums_are_those_of_sql, as_staff, as_user_and_without_jobs, refusals, refusals_in_all_looks, moves, everywhere))
