@@ -140,8 +140,9 @@ def many(process, path, questions, clients):
         watcher.join()
         wrong = sum(s != 200 for s in statuses) + clients - len(statuses)
         name = "%d clients at once, %s" % (clients, address)
-        yield Row("serve", name + ": server and children", "MB", [most[0]], target=MEMORY_MB, why="%d had no answer" % wrong if wrong else None)
-        yield Row("serve", name + ": all have their page", "s", [took], digits=2)
+        why = "%d had no answer" % wrong if wrong else None
+        yield Row("serve", name + ": server and children", "MB", [most[0]], target=MEMORY_MB, why=why)
+        yield Row("serve", name + ": all have their page", "s", [took], digits=2, why=why)
 
 
 # ---- in a browser

@@ -17,7 +17,7 @@ class Row:
         self.verdict = verdict
         if not self.values and not verdict and not why:
             self.why = "no value"
-        if target is not None and self.values:
+        if target is not None and self.values and not why:
             self.verdict = "reached" if self.median() <= target else "not reached"
 
     def median(self):

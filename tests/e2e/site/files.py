@@ -158,7 +158,8 @@ class Files(Apache):
         return [program("apache2"), "-DFOREGROUND", "-f", self.write("apache.conf", text)]
 
 
-def by_apache():
+def served():
+    """The files by Apache: their directory, and the server."""
     top = tmpdir("served")
     at = os.path.join(top, "site")
     os.chmod(top, 0o755)
@@ -166,7 +167,11 @@ def by_apache():
     os.chown(at, 0, grp.getgrnam("www-data").gr_gid)
     os.chmod(at, 0o2750)
     build(of_recent(), at)
-    p = Files(at)
+    return at, Files(at)
+
+
+def by_apache():
+    _, p = served()
     try:
         for user, other in (WHO, WHO[::-1]):
             status, headers, body = p.ask("/jobprof/user/%s/jobs.html" % user, user)
@@ -191,14 +196,7 @@ def by_apache():
 @in_full
 def links_without_a_server():
     """Each link of the files is a file, and the list of jobs applies what its address asks for."""
-    top = tmpdir("served")
-    at = os.path.join(top, "site")
-    os.chmod(top, 0o755)
-    os.mkdir(at)
-    os.chown(at, 0, grp.getgrnam("www-data").gr_gid)
-    os.chmod(at, 0o2750)
-    build(of_recent(), at)
-    p = Files(at)
+    at, p = served()
     try:
         first = "http://127.0.0.1:%d/jobprof/user/nobody/" % p.port
         seen = followed(first + "jobs.html", "nobody")
