@@ -98,8 +98,8 @@ static bool read_project(const json_t *bursts, struct project_input *p)
 	size_t i;
 
 	*p = (struct project_input){.n = json_array_size(bursts), .names = json_object()};
-	json_array_foreach(bursts, i, burst)
-		json_object_foreach(json_object_get(burst, "ctr"), key, value)
+	json_array_foreach (bursts, i, burst)
+		json_object_foreach (json_object_get(burst, "ctr"), key, value)
 			json_object_set_new(p->names, key, json_null());
 	p->ncounters = json_object_size(p->names);
 	p->cluster = case_alloc(p->n, sizeof(*p->cluster));
@@ -107,8 +107,7 @@ static bool read_project(const json_t *bursts, struct project_input *p)
 	p->counts = case_alloc(p->n * p->ncounters, sizeof(*p->counts));
 	if (!json_is_array(bursts))
 		return false;
-	json_array_foreach(bursts, i, burst)
-	{
+	json_array_foreach (bursts, i, burst) {
 		double cluster = case_number(burst, "cluster", NAN);
 		double *row = p->counts + i * p->ncounters;
 
@@ -117,8 +116,8 @@ static bool read_project(const json_t *bursts, struct project_input *p)
 		p->cluster[i] = (unsigned)cluster;
 		p->nclusters = p->cluster[i] > p->nclusters ? p->cluster[i] : p->nclusters;
 		p->ins[i] = case_number(burst, "ins", NAN);
-		json_object_foreach(p->names, key, value) *row++ =
-			case_number(json_object_get(burst, "ctr"), key, NAN);
+		json_object_foreach (p->names, key, value)
+			*row++ = case_number(json_object_get(burst, "ctr"), key, NAN);
 	}
 	return true;
 }
@@ -128,8 +127,7 @@ static json_t *projected_object(const json_t *names, const struct projection *p)
 	json_t *o = json_object(), *value;
 	const char *key;
 
-	json_object_foreach((json_t *)names, key, value)
-	{
+	json_object_foreach ((json_t *)names, key, value) {
 		if (p->n_measured)
 			json_object_set_new(o, key,
 					    json_pack("{s:I, s:o, s:o, s:o}", "n_measured",

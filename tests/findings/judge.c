@@ -41,7 +41,9 @@ static size_t count_items(const json_t *facts, int scope)
 
 	if (said)
 		return (size_t)json_integer_value(said);
-	json_object_foreach(all, name, v) if (json_is_array(v)) return json_array_size(v);
+	json_object_foreach (all, name, v)
+		if (json_is_array(v))
+			return json_array_size(v);
 	return scope == SCOPE_JOB;
 }
 
@@ -64,7 +66,8 @@ static void fill_scope(struct facts *f, const json_t *facts, int scope)
 	const json_t *names = json_object_get(json_object_get(facts, "names"), scopes[scope]);
 	const char *name;
 
-	json_object_foreach(all, name, v) fill(f, scope, name, v);
+	json_object_foreach (all, name, v)
+		fill(f, scope, name, v);
 	if (!names)
 		return;
 	f->names[scope] = calloc(f->count[scope] + 1, sizeof(char *));
@@ -80,8 +83,7 @@ static void fill_missing(struct facts *f, json_t *missing)
 	const char *name, *dot;
 	json_t *v;
 
-	json_object_foreach(missing, name, v)
-	{
+	json_object_foreach (missing, name, v) {
 		dot = strchr(name, '.');
 		for (int s = 0; dot && s < N_SCOPES; s++)
 			if (!strncmp(name, scopes[s], (size_t)(dot - name)))

@@ -304,8 +304,7 @@ static void take_values(struct node_series *s, enum node_value of, const json_t 
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach((json_t *)a, i, one)
-	{
+	json_array_foreach ((json_t *)a, i, one) {
 		const double v = json_is_integer(one) ? (double)json_integer_value(one) : NAN;
 
 		if (v >= 0 && v <= INT32_MAX)
@@ -344,8 +343,7 @@ const char *node_rows__of_json(struct node_rows *r, const json_t *a)
 	const json_t *one;
 	size_t i;
 
-	json_array_foreach((json_t *)a, i, one)
-	{
+	json_array_foreach ((json_t *)a, i, one) {
 		if (!wrong)
 			wrong = take_node(r, one);
 	}

@@ -99,8 +99,7 @@ static const json_t *member(const json_t *o, const char *path)
 
 		if (!json_is_object(o))
 			return NULL;
-		json_object_foreach((json_t *)o, key, v)
-		{
+		json_object_foreach ((json_t *)o, key, v) {
 			bool is_it = *path == '@' ? *key >= '0' && *key <= '9'
 						  : strlen(key) == len && !strncmp(key, path, len);
 
@@ -160,8 +159,7 @@ static void take_shares(struct row *r, const json_t *report)
 	const json_t *shares = member(report, "time_budget.shares"), *one;
 	size_t i;
 
-	json_array_foreach((json_t *)shares, i, one)
-	{
+	json_array_foreach ((json_t *)shares, i, one) {
 		const char *name = text_at(one, "name");
 
 		for (size_t k = 0; name && k < sizeof(share_names) / sizeof(*share_names); k++)
@@ -240,14 +238,12 @@ static int take_findings(struct row *r, const json_t *report)
 	size_t i;
 	int err = 0;
 
-	json_array_foreach((json_t *)all, i, one)
-	{
+	json_array_foreach ((json_t *)all, i, one) {
 		if (!err)
 			err = row__add_finding(r, one);
 	}
 	r->number[INDEX_judged] = (double)json_array_size(all);
-	json_array_foreach((json_t *)rules, i, one)
-	{
+	json_array_foreach ((json_t *)rules, i, one) {
 		r->number[INDEX_judged] += json_is_true(member(one, "judged"));
 	}
 	return err ? err : row__rate(r);
@@ -278,8 +274,7 @@ static int take_fs(struct row *r, const json_t *report)
 	size_t i;
 	int err = 0;
 
-	json_array_foreach((json_t *)all, i, one)
-	{
+	json_array_foreach ((json_t *)all, i, one) {
 		if (!err)
 			err = row__add_fs(r, one);
 	}
@@ -292,8 +287,7 @@ static int take_nodes(struct row *r, const json_t *report)
 	size_t i;
 	int err = 0;
 
-	json_array_foreach((json_t *)names, i, one)
-	{
+	json_array_foreach ((json_t *)names, i, one) {
 		if (!err && i < ROW_NODES && json_is_string(one))
 			err = string_list__take(&r->nodes,
 						clean_to(json_string_value(one), KEY_MAX));
@@ -310,8 +304,7 @@ static void sum_up(const json_t *a, double *sum, double *highest)
 
 	*sum = json_array_size(a) ? 0 : NAN;
 	*highest = NAN;
-	json_array_foreach((json_t *)a, i, one)
-	{
+	json_array_foreach ((json_t *)a, i, one) {
 		double v = json_is_number(one) ? json_number_value(one) : NAN;
 
 		*sum += v;
@@ -530,6 +523,8 @@ static void put_text(struct message *m, const char *text)
 
 int row__put(const struct row *r, struct message *m)
 {
+	const bool is_running = r->now != NULL;
+
 	message__put(m, r->number, sizeof(r->number));
 	message__put(m, &r->uid, sizeof(r->uid));
 	message__put(m, &r->inside_id, sizeof(r->inside_id));
@@ -555,8 +550,8 @@ int row__put(const struct row *r, struct message *m)
 		message__put(m, &r->fs[i], sizeof(r->fs[i]));
 		message__put_text(m, r->fs[i].name);
 	}
-	message__put(m, &(bool){r->now != NULL}, sizeof(bool));
-	if (r->now)
+	message__put(m, &is_running, sizeof(is_running));
+	if (is_running)
 		message__put(m, r->now, sizeof(*r->now));
 	return node_rows__put(&r->node_rows, m);
 }

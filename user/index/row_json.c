@@ -167,8 +167,7 @@ static const char *take_findings(struct row *r, const json_t *o, size_t *taken)
 		return NULL;
 	if (list && (!json_is_array(list) || json_array_size(list) > ROW_FINDINGS))
 		return "finding_list is no list, or too long";
-	json_array_foreach((json_t *)list, i, one)
-	{
+	json_array_foreach ((json_t *)list, i, one) {
 		if (!json_is_string(json_object_get(one, "id")))
 			return "finding_list has something that is no finding";
 		if (row__add_finding(r, one))
@@ -222,8 +221,7 @@ static const char *take_nodes(struct row *r, const json_t *o, size_t *taken)
 		return expand_nodes(r, o) ? strerror(ENOMEM) : NULL;
 	if (!json_is_array(list) || json_array_size(list) > ROW_NODES)
 		return "node_names is no list, or too long";
-	json_array_foreach((json_t *)list, i, one)
-	{
+	json_array_foreach ((json_t *)list, i, one) {
 		if (!json_is_string(one))
 			return "node_names has something that is no text";
 		if (add_node(r, json_string_value(one)))
@@ -240,8 +238,7 @@ static const char *take_fs(struct row *r, const json_t *o, size_t *taken)
 	*taken += list != NULL;
 	if (list && (!json_is_array(list) || json_array_size(list) > ROW_FS))
 		return "file_systems is no list, or too long";
-	json_array_foreach((json_t *)list, i, one)
-	{
+	json_array_foreach ((json_t *)list, i, one) {
 		if (!json_string_length(json_object_get(one, "name")))
 			return "file_systems has something without a name";
 		if (row__add_fs(r, one))

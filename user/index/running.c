@@ -339,8 +339,7 @@ static const json_t *same(const json_t *findings, const char *rule)
 	size_t i;
 	json_t *f;
 
-	json_array_foreach((json_t *)findings, i, f)
-	{
+	json_array_foreach ((json_t *)findings, i, f) {
 		if (!strcmp(json__text_of(f, "rule"), rule))
 			return f;
 	}

@@ -25,8 +25,7 @@ static size_t text_size(const json_t *rows, const char *name)
 	size_t longest = 1, i;
 	json_t *row;
 
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		size_t n = json_string_length(json_object_get(row, name));
 
 		longest = n > longest ? n : longest;
@@ -140,9 +139,11 @@ static int put_list(hid_t at, const char *name, const json_t *list)
 	size_t i, n = 0;
 	json_t *one;
 
-	json_array_foreach(list, i, one) if (json_is_string(one) && n < sizeof(text)) n +=
-		(size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? ", " : "",
-				 json_string_value(one));
+	json_array_foreach (list, i, one) {
+		if (json_is_string(one) && n < sizeof(text))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? ", " : "",
+					      json_string_value(one));
+	}
 	return h5__put_text(at, name, text);
 }
 
@@ -158,8 +159,7 @@ static int put_rows(hid_t at, const char *name, const json_t *rows)
 	const char *key;
 	hid_t set;
 
-	json_object_foreach(first, key, v)
-	{
+	json_object_foreach (first, key, v) {
 		if (t.ncols < COLUMNS_MAX)
 			cols[t.ncols++] = (struct store_column){key, !json_is_string(v)};
 	}
@@ -175,8 +175,7 @@ static int put_params(hid_t g, const json_t *params)
 	json_t *v;
 	int err = 0;
 
-	json_object_foreach((json_t *)params, key, v)
-	{
+	json_object_foreach ((json_t *)params, key, v) {
 		snprintf(name, sizeof(name), "param_%s", key);
 		if (!err && json_is_number(v))
 			err = put_number(g, name, json_number_value(v));
@@ -221,10 +220,12 @@ static int put_object(hid_t at, const char *name, const json_t *object, const js
 	const char *key;
 	int err = g < 0 ? h5__error() : 0;
 
-	json_object_foreach((json_t *)object, key, v) if (!err) err =
-		put_value(g, key, v, inside, depth);
-	json_object_foreach((json_t *)common, key, v) if (!err && !json_object_get(object, key))
-		err = put_value(g, key, v, NULL, depth);
+	json_object_foreach ((json_t *)object, key, v)
+		if (!err)
+			err = put_value(g, key, v, inside, depth);
+	json_object_foreach ((json_t *)common, key, v)
+		if (!err && !json_object_get(object, key))
+			err = put_value(g, key, v, NULL, depth);
 	json_decref(inside);
 	if (g >= 0)
 		H5Gclose(g);
@@ -238,8 +239,7 @@ static int put_common(hid_t at, const json_t *common)
 	json_t *v;
 	int err = 0;
 
-	json_object_foreach((json_t *)common, key, v)
-	{
+	json_object_foreach ((json_t *)common, key, v) {
 		if (!err && H5Aexists(at, key) > 0 && H5Adelete(at, key) < 0)
 			err = h5__error();
 		if (!err)

@@ -202,8 +202,7 @@ static int take_windows(struct burst_track *t, json_t *windows)
 	json_t *one;
 	int err = 0;
 
-	json_object_foreach(windows, key, one)
-	{
+	json_object_foreach (windows, key, one) {
 		if (err || !json_object_get(one, "track"))
 			continue;
 		if (isnan(first_s))

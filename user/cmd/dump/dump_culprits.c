@@ -119,8 +119,7 @@ void culprits__text(const struct dump *d, FILE *out)
 
 	for (i = 0; i < t.ncols; i++)
 		text_table__cell(&t, "%s", heading[i]);
-	json_array_foreach(all, i, pair)
-	{
+	json_array_foreach (all, i, pair) {
 		const json_t *ran = json_object_get(pair, "waited_for");
 		bool is_step = json_object_get(ran, "job");
 

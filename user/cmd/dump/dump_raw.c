@@ -173,8 +173,7 @@ static void print_values(FILE *out, const char *label, json_t *obj)
 	json_t *v;
 
 	fprintf(out, "%s:", label);
-	json_object_foreach(obj, key, v)
-	{
+	json_object_foreach (obj, key, v) {
 		if (json_is_object(v))
 			continue;
 		fprintf(out, " %s=", key);
@@ -190,21 +189,17 @@ void raw__text(const struct dump *d, FILE *out)
 	char label[64];
 	size_t i;
 
-	json_array_foreach(all, i, slot)
-	{
+	json_array_foreach (all, i, slot) {
 		snprintf(label, sizeof(label), "slot %d",
 			 (int)json_number_value(json_object_get(slot, "slot")));
 		print_values(out, label, slot);
-		json_object_foreach(json_object_get(slot, "cpus"), number, cpu)
-		{
-			json_object_foreach(cpu, key, v)
-			{
+		json_object_foreach (json_object_get(slot, "cpus"), number, cpu) {
+			json_object_foreach (cpu, key, v) {
 				snprintf(label, sizeof(label), "  cpu %s %s", number, key);
 				print_values(out, label, v);
 			}
 		}
-		json_object_foreach(slot, key, v)
-		{
+		json_object_foreach (slot, key, v) {
 			snprintf(label, sizeof(label), "  %s", key);
 			if (json_is_object(v) && strcmp(key, "cpus") != 0)
 				print_values(out, label, v);

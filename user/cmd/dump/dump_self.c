@@ -184,8 +184,7 @@ static void print_programs(json_t *programs, bool attached, FILE *out)
 	text_table__cell(&t, "attached");
 	for (size_t c = 0; c < ncols; c++)
 		text_table__cell(&t, "%s", cols[c].heading);
-	json_array_foreach(programs, i, p)
-	{
+	json_array_foreach (programs, i, p) {
 		bool is_attached = json_is_true(json_object_get(p, "attached"));
 
 		text_table__cell(&t, "%s", json__text_of(p, "name"));
@@ -263,8 +262,7 @@ static void print_perf(const json_t *perf, FILE *out)
 	if (read_ns > 0)
 		fprintf(out, ", %.0f ns per %s", read_ns,
 			!strcmp(mode, "sampled") ? "sample" : "reading");
-	json_array_foreach(json_object_get(perf, "events"), i, e)
-	{
+	json_array_foreach (json_object_get(perf, "events"), i, e) {
 		double period = json__number_of(e, "period");
 
 		fprintf(out, "%s", i ? ", " : ": ");
@@ -283,8 +281,7 @@ static void print_loaded(const json_t *self, const struct dump *d, FILE *out)
 	size_t i;
 
 	fprintf(out, "families:");
-	json_array_foreach(json_object_get(self, "families"), i, name)
-	{
+	json_array_foreach (json_object_get(self, "families"), i, name) {
 		fprintf(out, " %s", json_string_value(name));
 	}
 	fprintf(out,

@@ -190,8 +190,11 @@ static int print_json(const struct apps *w, unsigned matching)
 	json_t *o = json_object(), *rows = site_table__json(&w->t), *row;
 	size_t i;
 
-	json_array_foreach(rows, i, row) json_object_set(
-		row, "points", json_object_get(w->points, json__text_of(row, "signature")));
+	json_array_foreach (rows, i, row) {
+		const char *program = json__text_of(row, "signature");
+
+		json_object_set(row, "points", json_object_get(w->points, program));
+	}
 	json__set(o, "matching", json_integer(matching));
 	json__set(o, "rows", rows);
 	return json__print(o, stdout, JSON_COMPACT) ? 1 : 0;

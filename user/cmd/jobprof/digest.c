@@ -74,8 +74,7 @@ static void print_filter(const struct digest *d)
 	const char *name;
 	size_t at = 0;
 
-	json_object_foreach(filter, name, word)
-	{
+	json_object_foreach (filter, name, word) {
 		const char *text = json_string_value(word);
 		const size_t len =
 			strlen(" --") + strlen(name) + strlen(" ''") + utf8__length(text);

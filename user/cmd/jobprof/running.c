@@ -228,8 +228,7 @@ static json_t *rows_json(const struct site_table *t)
 	json_t *rows = site_table__json(t), *row;
 	size_t i;
 
-	json_array_foreach(rows, i, row)
-	{
+	json_array_foreach (rows, i, row) {
 		const char *spark = json_string_value(json_object_get(row, "spark"));
 		const char *list = json_string_value(json_object_get(row, "finding_list"));
 
@@ -369,8 +368,7 @@ static int print_lines(struct index *ix)
 		json_t *list = text ? json_loads(text, 0, NULL) : NULL, *one;
 		size_t i;
 
-		json_array_foreach(list, i, one)
-		{
+		json_array_foreach (list, i, one) {
 			const char *rule = json_string_value(json_object_get(one, "rule"));
 			const char *said = json_string_value(json_object_get(one, "text"));
 

@@ -205,8 +205,8 @@ static int put_jobs(struct folder *f, const char *address)
 		free(text);
 		err = all ? 0 : -ENOMEM;
 	}
-	json_array_foreach(json_object_get(all, "rows"), i, row) err =
-		err ? err : put_job(f, fd, row, &names);
+	json_array_foreach (json_object_get(all, "rows"), i, row)
+		err = err ? err : put_job(f, fd, row, &names);
 	if (!err)
 		err = site_tree__keep(f->b->count, fd, &names);
 	if (!err)

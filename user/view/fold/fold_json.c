@@ -142,8 +142,7 @@ static void name_phases(json_t *j)
 	json_t *list = json_object_get(j, "phases"), *named = json_object(), *one;
 	size_t i;
 
-	json_array_foreach(list, i, one)
-	{
+	json_array_foreach (list, i, one) {
 		char name[24];
 
 		snprintf(name, sizeof(name), "%zu", i + 1);

@@ -85,8 +85,7 @@ static json_t *stored_clusters(const json_t *windows)
 	long last = -1;
 	int n = 0;
 
-	json_object_foreach((json_t *)windows, key, one)
-	{
+	json_object_foreach ((json_t *)windows, key, one) {
 		if (!json_is_object(one))
 			continue;
 		n++;
@@ -201,8 +200,7 @@ static json_t *curves_of(const json_t *fold, const json_t *rows)
 	json_t *counters = json_object_get(fold, "counters"), *curves = json_object(), *of;
 	const char *key;
 
-	json_object_foreach(counters, key, of)
-	{
+	json_object_foreach (counters, key, of) {
 		char rate[64];
 		json_t *curve = thinned(rows, key), *slope;
 

@@ -389,8 +389,7 @@ static int width_of(const json_t *rows, const char *(*text)(const json_t *o), in
 	json_t *o;
 	size_t i;
 
-	json_array_foreach(rows, i, o)
-	{
+	json_array_foreach (rows, i, o) {
 		int n = (int)strnlen(text(o), (size_t)most);
 
 		least = n > least ? n : least;
@@ -414,8 +413,7 @@ static void print_jobs(const json_t *rows, FILE *out)
 
 	fprintf(out, "\n  %-*s %-*s%s%-*s %5s %10s %12s  first finding\n", id, "job", user,
 		user > 3 ? "user" : "", user ? " " : "", name, "name", "cores", "ran", "lost");
-	json_array_foreach(rows, i, o)
-	{
+	json_array_foreach (rows, i, o) {
 		double cost = json__number_of(json_object_get(o, "finding"), "core_s");
 		char line[COMMAND_LINE_MAX + 1];
 		report_number ran, lost;
@@ -479,8 +477,7 @@ static void print_tags(const json_t *tags, FILE *out)
 	json_t *tag;
 	size_t i;
 
-	json_array_foreach(tags, i, tag)
-	{
+	json_array_foreach (tags, i, tag) {
 		const char *text = json_string_value(tag);
 
 		fprintf(out, "%s%.*s", before, (int)strcspn(text, "-"), text);
@@ -495,8 +492,7 @@ static void print_name(const json_t *group, const json_t *by, int width, FILE *o
 	json_t *key;
 	size_t i, n = 0;
 
-	json_array_foreach(by, i, key)
-	{
+	json_array_foreach (by, i, key) {
 		const char *word = json_string_value(key);
 
 		if (json_object_get(group, word) && n < sizeof(name))
@@ -514,8 +510,7 @@ static void print_issues(const json_t *jobs, const struct issue_columns *c, FILE
 	size_t i;
 
 	fputs(c->head, out);
-	json_array_foreach(json_object_get(jobs, "jobs"), i, o)
-	{
+	json_array_foreach (json_object_get(jobs, "jobs"), i, o) {
 		fputs("  ", out);
 		print_cell(json__text_of(o, "id"), 9, out);
 		fputs("     ", out);
@@ -525,13 +520,11 @@ static void print_issues(const json_t *jobs, const struct issue_columns *c, FILE
 		putc('\n', out);
 	}
 	fputs("  by ", out);
-	json_array_foreach(by, i, o)
-	{
+	json_array_foreach (by, i, o) {
 		fprintf(out, "%s%s", i ? "," : "", json_string_value(o));
 	}
 	fputs(": sum, and highest of each\n", out);
-	json_array_foreach(groups, i, o)
-	{
+	json_array_foreach (groups, i, o) {
 		print_name(o, by, 9, out);
 		print_number(json__number_of(o, "runs"), 4, 0, out);
 		print_cells(c, o, "max_", out);
@@ -549,8 +542,7 @@ static void print_sizes(const json_t *jobs, FILE *out)
 	fputs("\n  job           jobs nodes  cores         core time   longest wait           "
 	      "ran\n",
 	      out);
-	json_array_foreach(json_object_get(jobs, "groups"), i, o)
-	{
+	json_array_foreach (json_object_get(jobs, "groups"), i, o) {
 		double pending = json__number_of(o, "max_pending_s");
 		report_number core, wait, ran;
 
@@ -572,8 +564,7 @@ void report_jobs__print(const json_t *jobs, bool all, FILE *out)
 	json_t *o;
 	size_t i;
 
-	json_array_foreach(json_object_get(jobs, "groups"), i, o)
-	{
+	json_array_foreach (json_object_get(jobs, "groups"), i, o) {
 		has_gpus |= !isnan(json__number_of(o, "max_ugr"));
 	}
 	fprintf(out, "%zu jobs, the dearest first\n", json_array_size(rows));

@@ -223,8 +223,7 @@ static void print_phases(const json_t *fold, FILE *out)
 	report_line code;
 	size_t i;
 
-	json_array_foreach(phases, i, p)
-	{
+	json_array_foreach (phases, i, p) {
 		if (i >= PHASES)
 			break;
 		fprintf(out, "  %3.0f to %3.0f %%  ", 100 * json__number_of(p, "from"),

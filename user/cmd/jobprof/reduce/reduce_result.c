@@ -160,13 +160,11 @@ static json_t *column_row(const json_t *column)
 	json_t *row = json_object(), *v;
 	const char *key;
 
-	json_object_foreach((json_t *)column, key, v)
-	{
+	json_object_foreach ((json_t *)column, key, v) {
 		if (!json_is_object(v) && !json_is_array(v))
 			json_object_set(row, key, v);
 	}
-	json_object_foreach(json_object_get(column, "quantiles"), key, v)
-	{
+	json_object_foreach (json_object_get(column, "quantiles"), key, v) {
 		json__set(row, key, json__number(number_at(v, 1)));
 	}
 	return row;
