@@ -58,7 +58,8 @@ static int read_node(struct index *ix, const struct db_value key[static 3], stru
 					 .cpus = db_value__number(&r.v[2]),
 					 .memory_mb = db_value__number(&r.v[3]),
 					 .votes = db_value__number(&r.v[4]),
-					 .has_model = !strcmp(r.v[5].text, key[2].text)};
+					 .has_model =
+						 key[2].text && !strcmp(r.v[5].text, key[2].text)};
 	err = err ? err : r.err;
 	db_rows__end(&r);
 	return err;

@@ -163,7 +163,6 @@ struct step {
 	uint32_t slot, gen;
 	uint32_t hier; /* of its cgroup */
 	uint64_t cgroup_id;
-	bool baseline; /* its processes were running when they were first seen */
 	struct cgroup_ids ids;
 	char path[JP_PATH_LEN];
 	char job_host[256];   /* first node of its job, "": not known */
@@ -173,6 +172,7 @@ struct step {
 	uid_t uid;
 	gid_t gid;
 	bool uid_known;
+	bool baseline;		/* its processes were running when they were first seen */
 	bool has_node, crowded; /* node_tables__allowed(): its job has the node as a whole; and yet
 				   another job was seen */
 	bool merge_noted;	/* automerge.c has read job_host */
