@@ -98,7 +98,7 @@ static int print_contacts(struct index *ix, const struct site_args *a, const str
 			       .ncolumns = site_contact__ncolumns};
 	struct adding w = {.filter = &a->filter, .t = &t};
 	const bool is_text = !a->json && !a->csv;
-	int status = contact__each(ix, a->filter.since, v, add_advice, &w) ? 1 : 0;
+	int status = site_args__status(contact__each(ix, a->filter.since, v, add_advice, &w));
 
 	if (!status && (t.nrows || !is_text))
 		status = site_args__print(a, &t, saved_json(a, &w.sum));
@@ -190,10 +190,12 @@ static int print_changes(struct index *ix, const struct site_args *a, const stru
 		.t = {.columns = site_change__columns, .ncolumns = site_change__ncolumns},
 		.is_text = !a->json && !a->csv,
 	};
-	int status = many__each(ix, &a->filter, v, a->all ? 0 : GROUPS, take_change, &w) ? 1 : 0;
+	int status = site_args__status(
+		many__each(ix, &a->filter, v, a->all ? 0 : GROUPS, take_change, &w));
 
 	if (!status)
-		status = many__without_profile(ix, &a->filter, v, NULL, &share) ? 1 : 0;
+		status = site_args__status(
+			many__without_profile(ix, &a->filter, v, NULL, &share));
 	if (!status && !w.is_text)
 		status = site_args__print(a, &w.t, without_profile_json(share));
 	else if (!status && !(w.jobs > 0))

@@ -137,46 +137,6 @@ static int ask_rules(struct asking *w)
 
 /* ---- their cost over time */
 
-static int set_points(struct asking *w, const char *rule, const double *cost)
-{
-	char text[SITE_SERIES];
-
-	for (unsigned i = 0; i < w->rules.nrows; i++) {
-		struct db_value *v = &w->rules.cells[(size_t)i * N_COLUMNS];
-
-		if (strcmp(v[RULE].text, rule) != 0)
-			continue;
-		v[POINTS] = db_value__text(strdup(site_series__text(text, cost, w->points.n)));
-		return v[POINTS].text ? 0 : -ENOMEM;
-	}
-	return 0;
-}
-
-/* Takes one rule after the other. */
-static int take_points(struct asking *w, struct db_rows *r)
-{
-	double cost[SITE_POINTS] = {0};
-	char *rule = NULL;
-	int err = 0;
-
-	while (!err && db_rows__next(r)) {
-		if (!rule || strcmp(rule, r->v[0].text) != 0) {
-			err = rule ? set_points(w, rule, cost) : 0;
-			free(rule);
-			rule = strdup(r->v[0].text);
-			memset(cost, 0, sizeof(cost));
-		}
-		if (!rule)
-			return -ENOMEM;
-		if (r->v[1].i >= 0 && r->v[1].i < w->points.n && r->v[2].type != DB_NULL)
-			cost[r->v[1].i] = db_value__number(&r->v[2]);
-	}
-	if (!err && rule)
-		err = set_points(w, rule, cost);
-	free(rule);
-	return err ? err : r->err;
-}
-
 static int ask_points(struct asking *w)
 {
 	struct db_rows r = {0};
@@ -196,7 +156,7 @@ static int ask_points(struct asking *w)
 	if (!err)
 		err = query__ask(&q, w->ix->db, &r);
 	if (!err)
-		err = take_points(w, &r);
+		err = site_points__take(&w->points, &r, &w->rules, POINTS);
 	db_rows__end(&r);
 	query__free(&q);
 	return err;
@@ -421,7 +381,7 @@ int verb_findings(int argc, char **argv)
 	w.filter = o.site.filter;
 	w.filter.finding = NULL;
 	err = ask_all(&w);
-	status = err == -EINVAL ? 2 : err ? 1 : print_all(&w);
+	status = err ? site_args__status(err) : print_all(&w);
 	if (!status && !(w.jobs > 0))
 		site_filter__hint(&o.site, &ix, &viewer);
 	site_table__free(&w.rules);

@@ -665,7 +665,8 @@ int verb_nodes(int argc, char **argv)
 			  "a node while own jobs ran there");
 		status = EX_NOPERM;
 	} else {
-		status = find(&f) ? 1 : print_found(&f);
+		status = site_args__status(find(&f));
+		status = status ? status : print_found(&f);
 	}
 	free_found(&f);
 	index__close(&f.ix);

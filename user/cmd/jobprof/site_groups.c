@@ -393,88 +393,41 @@ static int ask_more(struct index *ix, const struct question *now, struct site_ta
 
 #define POINTS 10
 
-/* What a row lost, and held with a profile, in each part of the time. */
-struct over_time {
-	double lost[POINTS], held[POINTS];
-};
-
+/* What each row lost, and held with a profile, in each part of the time. table: of sums, NULL: rows
+ * of jobs. */
 static int write_points(struct query *q, const struct question *of, const struct site_points *p,
-			const struct site_table *keys, bool is_sums)
+			const struct site_table *t, const char *table)
 {
-	int err = 0;
+	struct site_table named = *t; /* without the sum */
+	struct question keyed = *of;
+	int err;
 
 	query__add(q, "SELECT COALESCE(");
-	add_key(q, of, is_sums ? "day" : NULL);
+	add_key(q, of, table);
 	query__add(q, ", ''), ");
-	site_points__add(p, q, is_sums);
-	query__add(q, is_sums ? ", sum(s.lost_core_s), sum(s.profiled_core_s) FROM day s"
-			      : ", sum(j.lost_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 "
-				"ELSE j.held_core_s END) FROM job j");
-	if (is_sums)
-		query__where_sums(q, "day", of->filter, of->v);
-	else
-		err = query__where(q, of->filter, of->v);
-	if (!err && !is_sums) {
-		struct question keyed = *of;
-		struct site_table named = *keys; /* without the sum */
-
-		named.nrows--;
-		keyed.keys = &named;
-		add_keys(q, &keyed, NULL);
-	}
+	site_points__add(p, q, table);
+	query__add(q, table ? ", sum(s.lost_core_s), sum(s.profiled_core_s)"
+			    : ", sum(j.lost_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 "
+			      "ELSE j.held_core_s END)");
+	add_from(q, of, table);
+	err = add_where(q, of, table);
+	named.nrows--;
+	keyed.keys = &named;
+	if (!err)
+		add_keys(q, &keyed, table);
 	query__add(q, " GROUP BY 1, 2 ORDER BY 1, 2");
 	return err;
 }
 
-/* Sets the column of the row of that name, as far as the table has one. */
-static int set_points(const struct question *q, struct site_table *t, const char *key,
-		      const struct over_time *w, unsigned n)
+/* The table of sums that has these parts; NULL: rows of jobs must be asked. */
+static const char *points_from(struct index *ix, const struct question *of,
+			       const struct site_points *p)
 {
-	char text[SITE_SERIES];
-	double share[POINTS];
-
-	for (unsigned i = 0; i < n; i++)
-		share[i] = w->held[i] > 0 ? w->lost[i] / w->held[i] : NAN;
-	for (unsigned i = 0; i + 1 < t->nrows; i++) {
-		struct db_value *v = &t->cells[(size_t)i * t->ncolumns];
-
-		if (strcmp(v->type == DB_TEXT ? v->text : "", key) != 0)
-			continue;
-		v += q->g->points_at;
-		*v = db_value__text(strdup(site_series__text(text, share, n)));
-		return v->text ? 0 : -ENOMEM;
-	}
-	return 0;
-}
-
-/* Takes the parts of one row after the other, which come in the order of names. */
-static int take_points(struct db_rows *r, const struct question *q, struct site_table *t,
-		       unsigned n)
-{
-	struct over_time w = {0};
-	char *key = NULL;
-	int err = 0;
-
-	while (!err && db_rows__next(r)) {
-		const int64_t at = r->v[1].i;
-
-		if (!key || strcmp(key, r->v[0].text) != 0) {
-			err = key ? set_points(q, t, key, &w, n) : 0;
-			free(key);
-			key = strdup(r->v[0].text);
-			w = (struct over_time){0};
-		}
-		if (!key)
-			return -ENOMEM;
-		if (at < 0 || at >= n)
-			continue;
-		w.lost[at] = known__sum(db_value__number(&r->v[2]), 0);
-		w.held[at] = known__sum(db_value__number(&r->v[3]), 0);
-	}
-	if (!err && key)
-		err = set_points(q, t, key, &w, n);
-	free(key);
-	return err ? err : r->err;
+	if (!of->o->by->in_sums)
+		return NULL;
+	if (p->of == PARTS_OF_MONTHS)
+		return query__sums_for(ix, of->filter);
+	return query__is_of_days(ix, of->filter) ? "day" : NULL;
 }
 
 static int ask_points(struct index *ix, const struct question *of, struct site_table *t)
@@ -485,19 +438,19 @@ static int ask_points(struct index *ix, const struct question *of, struct site_t
 	struct query q;
 	int err;
 
-	if (!is_wanted || of->o->by->is_node || t->nrows < 2)
+	if (!is_wanted || of->o->by->is_node || of->o->by->is_day || t->nrows < 2)
 		return 0;
 	site_points__init(&p, ix, of->filter, POINTS);
+	site_points__use_months(&p);
 	if (!p.n)
 		return 0;
 	err = query__init(&q);
 	if (!err)
-		err = write_points(&q, of, &p, t,
-				   of->o->by->in_sums && query__is_of_days(ix, of->filter));
+		err = write_points(&q, of, &p, t, points_from(ix, of, &p));
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err)
-		err = take_points(&r, of, t, p.n);
+		err = site_points__take(&p, &r, t, of->g->points_at);
 	db_rows__end(&r);
 	query__free(&q);
 	return err;
@@ -798,7 +751,7 @@ int site_groups__run(const struct site_groups *g, struct site_groups_options *o)
 	err = ask_all(&ix, &q, &t);
 	if (!err && g->and_unknown)
 		err = many__without_profile(&ix, q.filter, &viewer, g->and_unknown, &without);
-	status = err == -EINVAL ? 2 : err ? 1 : print_answer(&q, &t, own, without);
+	status = err ? site_args__status(err) : print_answer(&q, &t, own, without);
 	if (!status && t.nrows < 2)
 		site_filter__hint(&o->site, &ix, &viewer);
 	site_table__free(&t);
