@@ -99,7 +99,8 @@ static int check_words(const struct job_filter *f, unsigned jobs, unsigned nodes
 	}
 	if (sum <= WORDS_MAX)
 		return 0;
-	log_error("--%s: too many words, %u: the lists of a question may have %d, jobs half of that",
+	log_error("--%s: these are too many words, %u: all lists together may have %d, in which a "
+		  "job counts twice",
 		  of[longest].name, of[longest].n, WORDS_MAX);
 	return 2;
 }
