@@ -70,7 +70,8 @@ int query__init(struct query *q)
 {
 	*q = (struct query){0};
 	q->out = open_memstream(&q->sql, &q->len);
-	return q->out ? 0 : -ENOMEM;
+	q->err = q->out ? 0 : -ENOMEM;
+	return q->err;
 }
 
 void query__free(struct query *q)
@@ -651,7 +652,7 @@ void query__where_sums(struct query *q, const char *table, const struct job_filt
 	add_list(q, "s.partition", f->partition);
 }
 
-int query__where(struct query *q, const struct job_filter *f, const struct viewer *v)
+static int add_where(struct query *q, const struct job_filter *f, const struct viewer *v)
 {
 	int err;
 
@@ -678,6 +679,14 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 	return err ? err : add_jobs(q, f->jobs);
 }
 
+int query__where(struct query *q, const struct job_filter *f, const struct viewer *v)
+{
+	int err = add_where(q, f, v);
+
+	q->err = q->err ? q->err : err;
+	return err;
+}
+
 int query__ask(struct query *q, struct db *d, struct db_rows *r)
 {
 	*r = (struct db_rows){.db = d};
@@ -685,7 +694,21 @@ int query__ask(struct query *q, struct db *d, struct db_rows *r)
 		log_error("the lists have too many words: a question can have %d", QUERY_ARGS);
 		return -EINVAL;
 	}
-	if (q->err || !q->out || fflush(q->out))
-		return -ENOMEM;
+	if (q->err || fflush(q->out))
+		return q->err ? q->err : -ENOMEM;
 	return db__ask(r, d, q->sql, q->args, q->nargs);
+}
+
+int query__each(struct query *q, struct db *d, int (*take)(void *arg, const struct db_value *v),
+		void *arg)
+{
+	struct db_rows r;
+	int err = query__ask(q, d, &r);
+
+	while (!err && db_rows__next(&r))
+		err = take(arg, r.v);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(q);
+	return err;
 }
