@@ -102,8 +102,9 @@ static const char *severity(int64_t of)
 	return severity__name(of == 2 ? SEVERITY_BAD : of == 1 ? SEVERITY_WARN : SEVERITY_NOTE);
 }
 
-static int add_rule(struct asking *w, const struct db_value *v)
+static int add_rule(void *arg, const struct db_value *v)
 {
+	struct asking *w = arg;
 	struct db_value row[N_COLUMNS] = {0};
 
 	memcpy(row, v, MONEY * sizeof(*row));
@@ -115,24 +116,15 @@ static int add_rule(struct asking *w, const struct db_value *v)
 static int ask_rules(struct asking *w)
 {
 	const int64_t late = (int64_t)((double)time(NULL) - QUIET_S);
-	struct db_rows r = {0};
 	struct query q;
-	int err = query__init(&q);
 
+	query__init(&q);
 	query__add(&q, w->of_days ? "SELECT " OF_DAYS : "SELECT " OF_JOBS);
 	query__arg(&q, db_value__int(late));
 	query__arg(&q, db_value__int(late));
-	if (!err)
-		err = add_from(&q, w);
+	add_from(&q, w);
 	query__add(&q, " GROUP BY 1 ORDER BY 6 DESC NULLS LAST, 1");
-	if (!err)
-		err = query__ask(&q, w->ix->db, &r);
-	while (!err && db_rows__next(&r))
-		err = add_rule(w, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	query__free(&q);
-	return err;
+	return query__each(&q, w->ix->db, add_rule, w);
 }
 
 /* ---- their cost over time */
