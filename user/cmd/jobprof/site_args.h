@@ -34,9 +34,6 @@ struct site_args {
 	bool as_it_is;	/* the user's own index is not brought up to date, and may be absent */
 };
 
-/* "7d", "2026-11-01", "all", which is NaN, as Unix time. 0, or 2, which is logged with the name of
- * the option. */
-int site_args__parse_when(double *s, const char *option, const char *text);
 int site_args__take_since(void *to, const struct opt *o, const char *arg);
 int site_args__take_until(void *to, const struct opt *o, const char *arg);
 int site_args__take_ran_at(void *to, const struct opt *o, const char *arg);
@@ -124,12 +121,12 @@ void site_args__print_states(FILE *out);
 /* Columns of jobs are sorted by it without --sort. */
 #define SITE_BY_LOSS "lost_core_s, with --finding RULE finding_core_s, of unknown held_core_s"
 /* print_sorts(): calls site_filter__print_sorts(); by: the default. */
-#define OPT_SORT(type, by)                                                                \
-	{                                                                                 \
-		0, "sort", "COLUMN",                                                      \
-			"by this column, the largest first; -COLUMN: the smallest "       \
-			"(default " by ")",                                               \
-			OPT_TEXT(type, sort), .values = print_sorts                       \
+#define OPT_SORT(type, by)                                                          \
+	{                                                                           \
+		0, "sort", "COLUMN",                                                \
+			"by this column, the largest first; -COLUMN: the smallest " \
+			"(default " by ")",                                         \
+			OPT_TEXT(type, sort), .values = print_sorts                 \
 	}
 
 /* since: the default of --since, as "7d". */
@@ -185,10 +182,6 @@ int site_args__make_way(const char *path);
 
 /* A scan's function that judges profiles, in limited children. */
 int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, void *arg);
-
-/* Sets `before` to the time that precedes the filter's: as many days, or as many seconds unless
- * both ends are midnights. A filter without an end lasts to the end of today. False: none. */
-bool site_args__before(const struct job_filter *f, struct job_filter *before);
 
 /* Price of core-seconds and GPU-seconds at the site's prices per hour; one of the two may be
  * unknown or without a price. NaN: both are. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/jobprof/site_when.h"
 #include "findings/findings.h"
 #include "index/many.h"
 #include "index/slower.h"
@@ -481,7 +482,7 @@ static int find_all(struct digest *d, struct found *f)
 static void set_before(struct digest *d)
 {
 	d->has_before =
-		site_args__before(&d->site->filter, &d->before) && isnan(d->site->filter.ran_at);
+		site_when__before(&d->site->filter, &d->before) && isnan(d->site->filter.ran_at);
 	if (!d->has_before)
 		d->before.since = NAN;
 }

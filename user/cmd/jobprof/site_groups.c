@@ -12,6 +12,7 @@
 #include "base/known.h"
 #include "base/log.h"
 #include "cmd/jobprof/site_points.h"
+#include "cmd/jobprof/site_when.h"
 #include "index/many.h"
 #include "index/sums.h"
 
@@ -371,7 +372,7 @@ static int ask_before(struct index *ix, const struct question *now, const struct
 	struct question q = *now;
 	struct job_filter filter;
 
-	if (!now->g->before || now->o->by->is_day || !site_args__before(now->filter, &filter))
+	if (!now->g->before || now->o->by->is_day || !site_when__before(now->filter, &filter))
 		return 0;
 	q.filter = &filter;
 	q.part = now->g->before;

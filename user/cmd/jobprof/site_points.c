@@ -10,18 +10,9 @@
 #include <time.h>
 
 #include "base/known.h"
+#include "cmd/jobprof/site_when.h"
 
 #define LONG_DAYS 183 /* a longer time may be of months */
-
-/* The number of the local day of an instant. */
-static int64_t day_of(double s)
-{
-	time_t t = (time_t)s;
-	struct tm tm = {0};
-
-	localtime_r(&t, &tm);
-	return (int64_t)floor((s + (double)tm.tm_gmtoff) / 86400);
-}
 
 /* The number of the month of a day. */
 static int64_t month_of(int64_t day)
@@ -46,8 +37,9 @@ void site_points__init(struct site_points *p, struct index *ix, const struct job
 		return;
 	}
 	if (of_days) {
-		p->from = day_of(f->since);
-		p->length = (isnan(f->until) ? day_of(now) + 1 : day_of(f->until)) - p->from;
+		p->from = site_when__day(f->since);
+		p->length = (isnan(f->until) ? site_when__day(now) + 1 : site_when__day(f->until)) -
+			    p->from;
 		p->n = p->length < p->n ? (unsigned)fmax((double)p->length, 0) : p->n;
 	} else {
 		p->from = (int64_t)f->since;
