@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/job/facts_fill.h"
+#include "base/known.h"
 #include "base/room.h"
 
 /* By which of the last bins, of 30 s in a job of hours, a pass judges; 0: all. A finding is given
@@ -123,6 +124,82 @@ static void drop(struct live_verdict *v, struct live_finding *f)
 	*f = v->v[--v->n];
 }
 
+/* ---- facts of the last bins */
+
+/* Whether a fact of bins adds up to one of the job. */
+static bool is_amount(const struct fact_info *i)
+{
+	if (i->of != N_QUANTITIES)
+		return !quantity__is_gauge(i->of);
+	return !strcmp(i->unit, "s") && !strncmp(i->name, "idle_", 5);
+}
+
+static double sum_of(const struct facts *f, enum fact fact)
+{
+	double sum = NAN;
+
+	for (size_t k = 0; k < f->count[SCOPE_BIN]; k++)
+		sum = known__sum(sum, f->values[fact][k]);
+	return sum;
+}
+
+/* The job's fact of that name; N_FACTS: there is none. */
+static enum fact of_job(const char *name)
+{
+	for (int i = 0; i < N_FACTS; i++)
+		if (fact_infos[i].scope == SCOPE_JOB && !strcmp(fact_infos[i].name, name))
+			return (enum fact)i;
+	return N_FACTS;
+}
+
+static void add_up(struct facts *f)
+{
+	for (int i = 0; i < N_FACTS; i++) {
+		enum fact job;
+
+		if (fact_infos[i].scope != SCOPE_BIN || !is_amount(&fact_infos[i]))
+			continue;
+		job = of_job(fact_infos[i].name);
+		if (job != N_FACTS)
+			*f->values[job] = sum_of(f, (enum fact)i);
+	}
+}
+
+static void derive(struct facts *f)
+{
+	double *const *v = f->values;
+	const double cpu = *v[FACT_JOB_cpu_s], wait = *v[FACT_JOB_wait_s];
+
+	*v[FACT_JOB_wall_s] = sum_of(f, FACT_BIN_span_s);
+	*v[FACT_JOB_core_s] = sum_of(f, FACT_BIN_cores_s);
+	*v[FACT_JOB_cpu_share] = cpu / *v[FACT_JOB_core_s];
+	*v[FACT_JOB_wait_share] = cpu + wait > 0 ? wait / (cpu + wait) : NAN;
+	*v[FACT_JOB_demand] = (cpu + wait) / *v[FACT_JOB_wall_s];
+}
+
+/* Makes facts of a job those of its last bins: over time, of the job as far as they are sums over
+ * time, of the use of GPUs, and of whether memory grows. Others stay. 0 or -ENOMEM. */
+static int narrow(struct facts *f, const struct model_job *j, unsigned bins)
+{
+	const size_t n = bins < f->count[SCOPE_BIN] ? bins : f->count[SCOPE_BIN];
+	const size_t gone = f->count[SCOPE_BIN] - n;
+	const unsigned first = j->grid.n - (unsigned)n;
+	static const enum fact leaks[] = {FACT_JOB_leak_m,	  FACT_JOB_leak_mb_s,
+					  FACT_JOB_leak_low_mb_s, FACT_JOB_leak_high_mb_s,
+					  FACT_JOB_leak_now_mb,	  FACT_JOB_leak_limit_mb};
+
+	for (int i = 0; i < N_FACTS; i++)
+		if (fact_infos[i].scope == SCOPE_BIN)
+			memmove(f->values[i], f->values[i] + gone, n * sizeof(**f->values));
+	f->count[SCOPE_BIN] = n;
+	add_up(f);
+	derive(f);
+	for (size_t i = 0; i < sizeof(leaks) / sizeof(*leaks); i++)
+		*f->values[leaks[i]] = NAN;
+	facts_gpus__use(f, j, first);
+	return facts_memory__leak(f, j, first);
+}
+
 /* ---- passes */
 
 static int take(struct live_verdict *out, const struct verdict *v, const struct facts *facts,
@@ -164,7 +241,7 @@ static int judge_pass(struct live_verdict *out, struct facts *f, const struct mo
 {
 	struct live_finding *before;
 	struct verdict v = {0};
-	int err = p->bins ? facts__narrow(f, j, p->bins) : 0;
+	int err = p->bins ? narrow(f, j, p->bins) : 0;
 
 	f->scale = scale_of(j);
 	if (p->is_short)

@@ -370,10 +370,7 @@ static int write_pending(struct sync *s, bool is_end)
 	privacy_past__free(&past);
 	if (!err && is_end && !isnan(s->last_end))
 		err = note_last_end(s);
-	if (!err)
-		err = index__commit(s->ix);
-	else
-		index__rollback(s->ix);
+	err = index__end(s->ix, err);
 	forget_pending(s);
 	return err;
 }

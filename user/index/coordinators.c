@@ -111,10 +111,7 @@ static int store(struct index *ix, const struct accounting_options *o,
 			      "INSERT INTO meta (key, value) VALUES (?, ?) "
 			      "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
 			      args, 2);
-	if (!err)
-		return index__commit(ix);
-	index__rollback(ix);
-	return err;
+	return index__end(ix, err);
 }
 
 int coordinators__sync(struct index *ix, const struct accounting_options *o)

@@ -36,6 +36,8 @@ int index__settle(struct index *ix);
 /* When a feed ended last, Unix time, give or take half a minute; NaN: unknown. */
 double index__fed_at(struct index *ix, int *err);
 void index__rollback(struct index *ix);
+/* Commits; after an error rolls back, and returns the error. */
+int index__end(struct index *ix, int err);
 
 /* Why index__put() refuses a profile. */
 #define INDEX_OTHERS "by Slurm's accounting its job is of another user"

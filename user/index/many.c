@@ -70,8 +70,9 @@ static const char *own(struct joined *w, const struct db_value *v)
 	return w->texts.v[w->texts.n - 1];
 }
 
-static int add_group(struct joined *w, const struct db_value *v)
+static int add_group(void *arg, const struct db_value *v)
 {
+	struct joined *w = arg;
 	struct group *g;
 	struct many *m;
 
@@ -114,16 +115,14 @@ static bool is_rule(const char *finding)
 
 static int find_groups(struct joined *w, const struct job_filter *f, unsigned most)
 {
-	struct db_rows r = {0};
 	struct query q;
-	int err = query__init(&q);
 
+	query__init(&q);
 	query__add(&q, "SELECT j.signature, f.rule, min(j.\"user\"), min(j.name), min(j.program), "
 		       "count(DISTINCT j.id), sum(f.cost_core_s), max(j.start), max(f.severity), "
 		       "max(f.used), min(f.asked), max(f.asked), min(j.nodes), min(j.tasks), "
 		       "min(j.account) FROM job j JOIN finding f ON f.job = j.id");
-	if (!err)
-		err = query__where(&q, f, w->viewer);
+	query__where(&q, f, w->viewer);
 	if (is_rule(f->finding)) {
 		query__add(&q, " AND f.rule = ?");
 		query__arg(&q, db_value__text(f->finding));
@@ -133,14 +132,7 @@ static int find_groups(struct joined *w, const struct job_filter *f, unsigned mo
 		query__add(&q, " LIMIT ?");
 		query__arg(&q, db_value__int(most));
 	}
-	if (!err)
-		err = query__ask(&q, w->ix->db, &r);
-	while (!err && db_rows__next(&r))
-		err = add_group(w, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	query__free(&q);
-	return err;
+	return query__each(&q, w->ix->db, add_group, w);
 }
 
 /* ---- the remedy and the counts of a group */

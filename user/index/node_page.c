@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the jobs and the rows of a node, and divides the waits of each job among the others. */
+/* Reads the rows of a node, divides the waits of each job among the others, and finds events. */
 #include "index/node_page.h"
 
 #include <errno.h>
@@ -9,350 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hostlist.h"
 #include "base/known.h"
 #include "base/room.h"
+#include "index/node_lanes.h"
 #include "index/node_row.h"
 #include "index/slower.h"
 
-#define LOOK_BACK_S (30 * 86400.0) /* jobs that began earlier are not looked for */
-#define AT_ONCE_MAX 1024	   /* jobs with a row of the same five minutes */
+#define AT_ONCE_MAX 1024 /* jobs with a row of the same five minutes */
 #define PAIRS_MAX   100000
 
 const char *const node_line_names[N_NODE_LINES] = {
 	"cpu_jobs_cores", "cpu_other_cores", "wait_threads", "memory_mb",
 	"memory_jobs_mb", "power_w",	     "power_low_w",  "power_high_w",
 };
-
-static char *copy(const struct db_value *v)
-{
-	return v->type == DB_TEXT ? strdup(v->text) : NULL;
-}
-
-/* ---- which node */
-
-/* Nodes of which there are rows, then those that jobs name. */
-static int find_cluster(struct node_page *p, struct index *ix, const char *node,
-			const struct job_filter *f, const struct viewer *v)
-{
-	struct job_filter filter;
-	struct db_rows r = {0};
-	struct query q;
-	int err = query__init(&q);
-
-	job_filter__init(&filter);
-	filter.cluster = f->cluster;
-	filter.since = f->since - LOOK_BACK_S;
-	filter.until = f->until;
-	query__add(&q, "SELECT DISTINCT j.cluster FROM job_node n JOIN job j ON j.id = n.job");
-	if (!err)
-		err = query__where(&q, &filter, v);
-	query__add(&q, " AND n.node = ? AND n.start >= ? ORDER BY j.cluster LIMIT 2");
-	query__arg(&q, db_value__text(node));
-	query__arg(&q, db_value__int((int64_t)filter.since));
-	if (!err)
-		err = query__ask(&q, ix->db, &r);
-	while (!err && db_rows__next(&r)) {
-		if (p->about.cluster)
-			err = -EEXIST;
-		else if (!(p->about.cluster = copy(&r.v[0])))
-			err = -ENOMEM;
-	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	query__free(&q);
-	return err ? err : p->about.cluster ? 0 : -ENOENT;
-}
-
-static int read_about(struct node_page *p, struct index *ix, const char *node)
-{
-	struct node_about *a = &p->about;
-	const struct db_value args[] = {db_value__text(a->cluster), db_value__text(node)};
-	struct db_rows r;
-	int err =
-		db__ask(&r, ix->db,
-			"SELECT n.model, n.cores, n.cpus, n.memory_mb, (SELECT count(*) FROM node "
-			"o WHERE o.cluster = n.cluster AND o.cores = n.cores AND o.cpus = n.cpus "
-			"AND COALESCE(o.model, '') = COALESCE(n.model, '')) "
-			"FROM node n WHERE n.cluster = ? AND n.name = ?",
-			args, 2);
-
-	a->node = strdup(node);
-	a->cores = a->cpus = a->memory_mb = NAN;
-	if (!err && db_rows__next(&r)) {
-		a->model = copy(&r.v[0]);
-		a->cores = db_value__number(&r.v[1]);
-		a->cpus = db_value__number(&r.v[2]);
-		a->memory_mb = db_value__number(&r.v[3]);
-		a->alike = (unsigned)r.v[4].i;
-	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return !err && !a->node ? -ENOMEM : err;
-}
-
-/* ---- its jobs */
-
-/* Of a job whose nodes nobody counted, those that are named count. */
-#define LANE_COLUMNS                                                                         \
-	"j.id, COALESCE(j.cores, j.cpus * 1.0) / NULLIF(COALESCE(j.nodes, (SELECT count(*) " \
-	"FROM job_node m WHERE m.job = j.id)), 0), j.start, COALESCE(j.\"end\", j.start + "  \
-	"j.elapsed_s), j.job_id, j.array_id, j.array_task, j.lost_core_s, j.findings, "      \
-	"j.worst_severity, j.\"user\", j.account, j.name, j.program, j.partition, j.state, " \
-	"j.worst_rule, j.worst_text, CASE WHEN j.sources IN (1, 3) THEN 1 ELSE 0 END"
-
-static int add_lane(struct node_page *p, const struct db_value *v)
-{
-	struct node_lane *l;
-
-	if (room__grow(&p->lanes, p->nlanes, 1, sizeof(*p->lanes)))
-		return -ENOMEM;
-	l = &p->lanes[p->nlanes++];
-	*l = (struct node_lane){
-		.id = v[0].i,
-		.is_visible = true,
-		.cores = db_value__number(&v[1]),
-		.start = db_value__number(&v[2]),
-		.end = db_value__number(&v[3]),
-		.job_id = db_value__number(&v[4]),
-		.array_id = db_value__number(&v[5]),
-		.array_task = db_value__number(&v[6]),
-		.lost_core_s = db_value__number(&v[7]),
-		.findings = db_value__number(&v[8]),
-		.worst_severity = db_value__number(&v[9]),
-		.user = copy(&v[10]),
-		.account = copy(&v[11]),
-		.name = copy(&v[12]),
-		.program = copy(&v[13]),
-		.partition = copy(&v[14]),
-		.state = copy(&v[15]),
-		.worst_rule = copy(&v[16]),
-		.worst_text = copy(&v[17]),
-		.cpu_s = NAN,
-		.wait_s = NAN,
-		.span_s = NAN,
-		.memory_mb = NAN,
-		.energy_j = NAN,
-		.own_s = NAN,
-		.others_s = NAN,
-		.system_s = NAN,
-		.wakeup_s = NAN,
-		.quota_s = NAN,
-		.no_owner_s = NAN,
-	};
-	l->has_profile = !isnan(l->findings);
-	l->is_sure = v[18].i;
-	return 0;
-}
-
-static void free_texts(struct node_lane *l)
-{
-	char **texts[] = {&l->user,	 &l->account, &l->name,	      &l->program,
-			  &l->partition, &l->state,   &l->worst_rule, &l->worst_text};
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		free(*texts[i]);
-		*texts[i] = NULL;
-	}
-}
-
-/* Asks for jobs of the node that ran in the time of the page, in the order of their begin. */
-static int ask_jobs(struct index *ix, const struct node_page *p, const char *columns,
-		    const struct job_filter *f, const struct viewer *v,
-		    int (*take)(struct node_page *p, const struct db_value *v),
-		    struct node_page *to)
-{
-	struct job_filter of;
-	struct db_rows r = {0};
-	struct query q;
-	int err = query__init(&q);
-
-	job_filter__init(&of);
-	of.since = f->since - LOOK_BACK_S;
-	of.until = f->until;
-	query__add(&q, "SELECT ");
-	query__add(&q, columns);
-	query__add(&q, " FROM job_node n JOIN job j ON j.id = n.job");
-	if (!err)
-		err = query__where(&q, &of, v);
-	query__add(&q, " AND n.node = ? AND n.start >= ? AND n.start < ? AND j.cluster = ? AND "
-		       "COALESCE(j.\"end\", j.start + j.elapsed_s, j.start) >= ? "
-		       "ORDER BY j.start, j.job_id, j.id");
-	query__arg(&q, db_value__text(p->about.node));
-	query__arg(&q, db_value__int((int64_t)of.since));
-	query__arg(&q, db_value__int((int64_t)ceil(of.until)));
-	query__arg(&q, db_value__text(p->about.cluster));
-	query__arg(&q, db_value__int((int64_t)f->since));
-	if (!err)
-		err = query__ask(&q, ix->db, &r);
-	while (!err && db_rows__next(&r))
-		err = take(to, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	query__free(&q);
-	return err;
-}
-
-/* Jobs that run, of whose queue the index knows. Their numbers are below 0 here. */
-#define RUNNING_COLUMNS                                                                    \
-	"-j.id, COALESCE(j.cores, j.cpus * 1.0) / NULLIF(j.nodes, 0), j.start, "           \
-	"CAST(NULL AS {real}), j.job_id, j.array_id, j.array_task, CAST(NULL AS {real}), " \
-	"j.findings, j.severity, j.\"user\", j.account, j.name, j.program, j.partition, "  \
-	"j.state, j.rule, j.text, CASE WHEN j.queued_at IS NULL THEN 0 ELSE 1 END, j.node_list"
-#define NODE_LIST 19
-
-static int ask_running(struct index *ix, const struct node_page *p, const char *columns,
-		       const struct job_filter *f, const struct viewer *v,
-		       int (*take)(struct node_page *p, const struct db_value *v),
-		       struct node_page *to)
-{
-	struct job_filter of;
-	struct db_rows r = {0};
-	struct query q;
-	int err = query__init(&q);
-
-	job_filter__init(&of);
-	query__add(&q, "SELECT ");
-	query__add(&q, columns);
-	query__add(&q, " FROM running j");
-	if (!err)
-		err = query__where(&q, &of, v);
-	query__add(&q, " AND j.state <> 'PENDING' AND j.cluster = ? AND j.start < ? ORDER BY j.id");
-	query__arg(&q, db_value__text(p->about.cluster));
-	query__arg(&q, db_value__int((int64_t)ceil(f->until)));
-	if (!err)
-		err = query__ask(&q, ix->db, &r);
-	while (!err && db_rows__next(&r))
-		err = take(to, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	query__free(&q);
-	return err;
-}
-
-/* Whether a list as n[1-4] has the node. */
-static bool is_on(const struct node_page *p, const struct db_value *list)
-{
-	struct string_list names = {0};
-	bool is_it = false;
-
-	if (list->type == DB_TEXT && !hostlist__parse(&names, list->text, NULL, 0))
-		for (unsigned i = 0; i < names.n && !is_it; i++)
-			is_it = !strcmp(names.v[i], p->about.node);
-	string_list__free(&names);
-	return is_it;
-}
-
-#define SAME_S 60 /* clocks of the queue and of a profile */
-
-static int add_running(struct node_page *p, const struct db_value *v)
-{
-	int err;
-
-	for (unsigned i = 0; i < p->nlanes; i++) /* it has just ended */
-		if (p->lanes[i].job_id == db_value__number(&v[4]) &&
-		    fabs(p->lanes[i].start - db_value__number(&v[2])) < SAME_S)
-			return 0;
-	if (!is_on(p, &v[NODE_LIST]))
-		return 0;
-	err = add_lane(p, v);
-	if (!err)
-		p->lanes[p->nlanes - 1].has_profile = false;
-	return err;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct node_lane *x = a, *y = b;
-
-	return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
-				    : (x->job_id > y->job_id) - (x->job_id < y->job_id);
-}
-
-static struct node_lane *lane_of(const struct node_page *p, int64_t id)
-{
-	for (unsigned i = 0; i < p->nlanes; i++)
-		if (p->lanes[i].id == id)
-			return &p->lanes[i];
-	return NULL;
-}
-
-static int mark_visible(struct node_page *p, const struct db_value *v)
-{
-	struct node_lane *l = lane_of(p, v[0].i);
-
-	if (l)
-		l->is_visible = true;
-	return 0;
-}
-
-/* Cuts a lane of somebody else to the time in which a visible one ran, by Slurm's word: anybody can
- * write a profile of a job that was on any node. False: there was none. */
-static bool cut(struct node_page *p, struct node_lane *l)
-{
-	double start = INFINITY, end = -INFINITY;
-
-	for (unsigned i = 0; i < p->nlanes; i++) {
-		const struct node_lane *o = &p->lanes[i];
-		const double from = fmax(l->start, o->start);
-		const double to = fmin(isnan(l->end) ? INFINITY : l->end, o->end);
-
-		if (!o->is_visible || !o->is_sure || !(from < to))
-			continue;
-		start = fmin(start, from);
-		end = fmax(end, to);
-	}
-	l->start = start;
-	l->end = isinf(end) ? NAN : end; /* both run */
-	return start < end;
-}
-
-/* Removes what the viewer must not know: names and numbers of others. */
-static int hide(struct node_page *p, struct index *ix, const struct job_filter *f,
-		const struct viewer *v)
-{
-	unsigned kept = 0;
-	int err;
-
-	for (unsigned i = 0; i < p->nlanes; i++)
-		p->lanes[i].is_visible = false;
-	err = ask_jobs(ix, p, "j.id", f, v, mark_visible, p);
-	if (!err)
-		err = ask_running(ix, p, "-j.id", f, v, mark_visible, p);
-	for (unsigned i = 0; i < p->nlanes; i++) {
-		struct node_lane *l = &p->lanes[i];
-
-		if (l->is_visible)
-			continue;
-		free_texts(l);
-		l->job_id = l->array_id = l->array_task = l->lost_core_s = NAN;
-		l->findings = l->worst_severity = NAN;
-		l->has_profile = false;
-	}
-	for (unsigned i = 0; i < p->nlanes; i++)
-		if (p->lanes[i].is_visible || cut(p, &p->lanes[i]))
-			p->lanes[kept++] = p->lanes[i];
-	p->nlanes = kept;
-	return err;
-}
-
-static int read_lanes(struct node_page *p, struct index *ix, const struct job_filter *f,
-		      const struct viewer *v)
-{
-	const struct viewer all = {.sees_all = true};
-	int err = ask_jobs(ix, p, LANE_COLUMNS, f, &all, add_lane, p);
-	bool is_visible = v->sees_all;
-
-	if (!err)
-		err = ask_running(ix, p, RUNNING_COLUMNS, f, &all, add_running, p);
-	if (!err && p->nlanes)
-		qsort(p->lanes, p->nlanes, sizeof(*p->lanes), by_start);
-	if (!err && !v->sees_all)
-		err = hide(p, ix, f, v);
-	for (unsigned i = 0; i < p->nlanes; i++)
-		is_visible |= p->lanes[i].is_visible;
-	return !err && !is_visible ? -ENOENT : err;
-}
 
 /* ---- rows of five minutes */
 
@@ -546,7 +215,7 @@ static int by_begin(const void *a, const void *b)
 
 static int take_row(struct node_page *p, struct slot *s, const struct db_value *v)
 {
-	struct node_lane *l = lane_of(p, v[1].i);
+	struct node_lane *l = node_lanes__of(p, v[1].i);
 	struct at *a;
 	int err = 0;
 
@@ -686,43 +355,29 @@ static int add_gaps(struct node_page *p)
 	return err;
 }
 
-/* Findings of visible jobs that name the node. */
+/* A finding of a visible job that names the node. */
+static int add_finding(void *arg, const struct db_value *v)
+{
+	struct node_page *p = arg;
+	const struct node_lane *l = node_lanes__of(p, v[0].i);
+	const double from = db_value__number(&v[5]);
+
+	if (!l || !l->is_visible || v[3].type != DB_TEXT || v[4].type != DB_TEXT ||
+	    !slower__names_node(v[4].text, p->about.node))
+		return 0;
+	return add_event(p, l->start + (isnan(from) ? 0 : from), "finding", (int)v[2].i, l->job_id,
+			 "%s: %s", v[1].text, v[3].text);
+}
+
 static int add_findings(struct node_page *p, struct index *ix, const struct job_filter *f,
 			const struct viewer *v)
 {
-	struct job_filter of;
-	struct db_rows r = {0};
 	struct query q;
-	int err = query__init(&q);
 
-	job_filter__init(&of);
-	of.since = f->since - LOOK_BACK_S;
-	of.until = f->until;
-	query__add(&q, "SELECT j.id, f.rule, f.severity, f.text, f.place, f.from_s FROM job_node n "
-		       "JOIN job j ON j.id = n.job JOIN finding f ON f.job = j.id");
-	if (!err)
-		err = query__where(&q, &of, v);
-	query__add(&q, " AND n.node = ? AND n.start >= ? AND n.start < ? AND f.place IS NOT NULL "
-		       "AND f.place <> '' ORDER BY j.start, f.n");
-	query__arg(&q, db_value__text(p->about.node));
-	query__arg(&q, db_value__int((int64_t)of.since));
-	query__arg(&q, db_value__int((int64_t)ceil(of.until)));
-	if (!err)
-		err = query__ask(&q, ix->db, &r);
-	while (!err && db_rows__next(&r)) {
-		const struct node_lane *l = lane_of(p, r.v[0].i);
-		const double from = db_value__number(&r.v[5]);
-
-		if (l && l->is_visible && r.v[3].type == DB_TEXT && r.v[4].type == DB_TEXT &&
-		    slower__names_node(r.v[4].text, p->about.node))
-			err = add_event(p, l->start + (isnan(from) ? 0 : from), "finding",
-					(int)r.v[2].i, l->job_id, "%s: %s", r.v[1].text,
-					r.v[3].text);
-	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	query__free(&q);
-	return err;
+	node_lanes__query(&q, "j.id, f.rule, f.severity, f.text, f.place, f.from_s",
+			  " JOIN finding f ON f.job = j.id", p->about.node, NULL, f, v);
+	query__add(&q, " AND f.place IS NOT NULL AND f.place <> '' ORDER BY j.start, f.n");
+	return query__each(&q, ix->db, add_finding, p);
 }
 
 static int by_time(const void *a, const void *b)
@@ -741,11 +396,7 @@ int node_page__read(struct node_page *p, struct index *ix, const char *node,
 
 	*p = (struct node_page){.first = (int64_t)floor(f->since / NODE_ROW_S)};
 	p->n = (unsigned)(ceil(f->until / NODE_ROW_S) - (double)p->first);
-	err = find_cluster(p, ix, node, f, v);
-	if (!err)
-		err = read_about(p, ix, node);
-	if (!err)
-		err = read_lanes(p, ix, f, v);
+	err = node_lanes__read(p, ix, node, f, v);
 	if (!err)
 		err = make_lines(p);
 	if (!err)
@@ -765,12 +416,7 @@ int node_page__read(struct node_page *p, struct index *ix, const char *node,
 
 void node_page__free(struct node_page *p)
 {
-	free(p->about.node);
-	free(p->about.cluster);
-	free(p->about.model);
-	for (unsigned i = 0; i < p->nlanes; i++)
-		free_texts(&p->lanes[i]);
-	free(p->lanes);
+	node_lanes__free(p);
 	for (int i = 0; i < N_NODE_LINES; i++)
 		free(p->lines[i]);
 	free(p->pairs);

@@ -52,8 +52,9 @@ static int find_kind(struct nodes_heat *h, const struct heat_kind *like, unsigne
 #define MEMORY_STEP 1024.0 /* nodes of a kind differ by some MiB */
 
 /* A row: name, cluster, id, model, cores, cpus, memory. */
-static int add_node(struct nodes_heat *h, const struct db_value *v)
+static int add_node(void *arg, const struct db_value *v)
 {
+	struct nodes_heat *h = arg;
 	char empty[] = "";
 	struct heat_kind like = {
 		.cluster = v[1].type == DB_TEXT ? (char *)v[1].text : empty,
@@ -85,15 +86,13 @@ static void add_times(struct query *q, const struct nodes_heat *h)
 static int read_nodes(struct nodes_heat *h, struct index *ix, const struct job_filter *f,
 		      const struct viewer *v)
 {
-	struct db_rows r = {0};
 	struct query q;
-	int err = query__init(&q);
 
+	query__init(&q);
 	query__add(&q, "SELECT o.node, o.cluster, k.id, k.model, k.cores, k.cpus, k.memory_mb FROM "
 		       "(SELECT DISTINCT n.node AS node, j.cluster AS cluster FROM job j CROSS "
 		       "JOIN job_node n");
-	if (!err)
-		err = query__where(&q, f, v);
+	query__where(&q, f, v);
 	query__add(&q, " AND n.job = j.id AND COALESCE(j.\"end\", j.start) >= ? UNION SELECT "
 		       "m.name, m.cluster FROM node m WHERE EXISTS (SELECT 1 FROM node_row r WHERE "
 		       "r.node = m.id AND r.t >= ? AND r.t < ?)) o LEFT JOIN node k ON k.cluster = "
@@ -105,14 +104,7 @@ static int read_nodes(struct nodes_heat *h, struct index *ix, const struct job_f
 		query__arg(&q, db_value__text(f->cluster));
 	}
 	query__add(&q, " ORDER BY k.cores DESC NULLS LAST, k.model, o.cluster, o.node");
-	if (!err)
-		err = query__ask(&q, ix->db, &r);
-	while (!err && db_rows__next(&r))
-		err = add_node(h, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	query__free(&q);
-	return err;
+	return query__each(&q, ix->db, add_node, h);
 }
 
 /* "n2" before "n10": numbers in names by their value. */

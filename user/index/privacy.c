@@ -507,10 +507,7 @@ static int scrub(struct index *ix)
 /* Ends the transaction, and scrubs after a commit. */
 static int end(struct index *ix, int err)
 {
-	if (!err)
-		err = index__commit(ix);
-	else
-		index__rollback(ix);
+	err = index__end(ix, err);
 	return err ? err : scrub(ix);
 }
 

@@ -70,7 +70,8 @@ int query__init(struct query *q)
 {
 	*q = (struct query){0};
 	q->out = open_memstream(&q->sql, &q->len);
-	return q->out ? 0 : -ENOMEM;
+	q->err = q->out ? 0 : -ENOMEM;
+	return q->err;
 }
 
 void query__free(struct query *q)
@@ -91,7 +92,7 @@ void query__add(struct query *q, const char *sql)
 void query__arg(struct query *q, struct db_value v)
 {
 	if (q->nargs == QUERY_ARGS)
-		q->is_full = true;
+		q->err = -E2BIG;
 	else
 		q->args[q->nargs++] = v;
 }
@@ -110,7 +111,7 @@ static char *clean(const char *text, size_t len)
 static void text_arg(struct query *q, const char *text, size_t len)
 {
 	if (string_list__take(&q->texts, clean(text, len)))
-		q->is_full = true;
+		q->err = -ENOMEM;
 	else
 		query__arg(q, db_value__text(q->texts.v[q->texts.n - 1]));
 }
@@ -124,7 +125,7 @@ static void add_like(struct query *q, const char *sql, const char *text, size_t 
 	query__add(q, sql);
 	query__add(q, " LIKE ? ESCAPE '\\'");
 	if (!pattern) {
-		q->is_full = true;
+		q->err = -ENOMEM;
 		free(part);
 		return;
 	}
@@ -363,7 +364,7 @@ static int add_nodes(struct query *q, const char *list)
 
 	if (err == -EINVAL)
 		log_error("-w %s: \"%s\" is no list of nodes, as n1,n[2-4]", list, bad);
-	for (unsigned i = 0; !err && i < nodes.n && !q->is_full; i++) {
+	for (unsigned i = 0; !err && i < nodes.n && !q->err; i++) {
 		query__add(q, sep);
 		query__add(q, "?");
 		text_arg(q, nodes.v[i], strlen(nodes.v[i]));
@@ -371,7 +372,8 @@ static int add_nodes(struct query *q, const char *list)
 	}
 	if (!err && nodes.n)
 		query__add(q, "))");
-	q->is_full |= err == -E2BIG;
+	if (err == -E2BIG)
+		q->err = err;
 	string_list__free(&nodes);
 	return err == -E2BIG ? 0 : err;
 }
@@ -513,7 +515,7 @@ static struct span span_of(const struct job_filter *f)
 	return s;
 }
 
-#define KEYS(of) of "cluster, " of "\"user\", " of "account, " of "partition"
+#define KEYS(of) of "cluster, " of "\"user\", " of "account, " of "partition, " of "month"
 
 static void add_days(FILE *out, double from, double to, const struct dirty *d)
 {
@@ -650,7 +652,7 @@ void query__where_sums(struct query *q, const char *table, const struct job_filt
 	add_list(q, "s.partition", f->partition);
 }
 
-int query__where(struct query *q, const struct job_filter *f, const struct viewer *v)
+static int add_where(struct query *q, const struct job_filter *f, const struct viewer *v)
 {
 	int err;
 
@@ -677,14 +679,36 @@ int query__where(struct query *q, const struct job_filter *f, const struct viewe
 	return err ? err : add_jobs(q, f->jobs);
 }
 
+int query__where(struct query *q, const struct job_filter *f, const struct viewer *v)
+{
+	int err = add_where(q, f, v);
+
+	q->err = q->err ? q->err : err;
+	return err;
+}
+
 int query__ask(struct query *q, struct db *d, struct db_rows *r)
 {
 	*r = (struct db_rows){.db = d};
-	if (q->is_full) {
-		log_error("a list has too many words, or there is no memory");
-		return -E2BIG;
+	if (q->err == -E2BIG) {
+		log_error("the lists have too many words: a question can have %d", QUERY_ARGS);
+		return -EINVAL;
 	}
-	if (!q->out || fflush(q->out))
-		return -ENOMEM;
+	if (q->err || fflush(q->out))
+		return q->err ? q->err : -ENOMEM;
 	return db__ask(r, d, q->sql, q->args, q->nargs);
+}
+
+int query__each(struct query *q, struct db *d, int (*take)(void *arg, const struct db_value *v),
+		void *arg)
+{
+	struct db_rows r;
+	int err = query__ask(q, d, &r);
+
+	while (!err && db_rows__next(&r))
+		err = take(arg, r.v);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(q);
+	return err;
 }

@@ -72,7 +72,7 @@ struct query {
 	size_t len;
 	struct db_value args[QUERY_ARGS];
 	unsigned nargs;
-	bool is_full;  /* it has too many arguments, or there was no memory */
+	int err;       /* what has failed so far; -E2BIG: it has too many arguments */
 	bool in_order; /* the database is to use the index of the order, not that of begins */
 	bool of_nodes; /* rows are of the table job_node, too, which the statement calls n */
 	struct string_list texts; /* which arguments point to */
@@ -106,8 +106,12 @@ bool query__has_whole_days(struct index *ix, const struct job_filter *f);
 /* Adds " WHERE ..." for that table, which the statement calls s. */
 void query__where_sums(struct query *q, const char *table, const struct job_filter *f,
 		       const struct viewer *v);
-/* Runs the statement; db_rows__end() in any case. 0; -E2BIG: a list has too many words, logged; or
+/* Runs the statement; db_rows__end() in any case. 0; -EINVAL: lists have too many words, logged; or
  * as db__ask(). */
 int query__ask(struct query *q, struct db *d, struct db_rows *r);
+/* Runs the statement unless something about it has failed, and gives each row to take() until that
+ * does not return 0; ends the statement. 0, what failed, what take() returned, or as query__ask(). */
+int query__each(struct query *q, struct db *d, int (*take)(void *arg, const struct db_value *v),
+		void *arg);
 
 #endif

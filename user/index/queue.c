@@ -353,10 +353,7 @@ static int write_jobs(struct index *ix, const struct queue_options *o, const str
 		err = running__put_queued(ix, &r->jobs[i], o->cluster ? o->cluster : "", at);
 	if (!err)
 		err = running__end_queue(ix, o->user, at);
-	if (!err)
-		return index__commit(ix);
-	index__rollback(ix);
-	return err;
+	return index__end(ix, err);
 }
 
 int queue__read(struct index *ix, const struct queue_options *o)

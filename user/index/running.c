@@ -67,10 +67,7 @@ bool running__may_ask(struct index *ix, double now)
 	may = !err && !(fabs(now - last) < ASK_S);
 	if (may)
 		err = note(ix, ASKED, now);
-	if (!err)
-		err = index__commit(ix);
-	else
-		index__rollback(ix);
+	err = index__end(ix, err);
 	return may && !err;
 }
 

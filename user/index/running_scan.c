@@ -244,10 +244,7 @@ static int write_rows(struct looking *l)
 		return err;
 	for (unsigned i = 0; !err && i < l->nread; i++)
 		err = put_row(l, &l->read[i].row, &l->jobs[l->batch[l->read[i].of]]);
-	if (!err)
-		return index__commit(l->ix);
-	index__rollback(l->ix);
-	return err;
+	return index__end(l->ix, err);
 }
 
 static int read_batch(struct looking *l)
@@ -372,10 +369,7 @@ static int end_look(struct index *ix, const struct running_list *known)
 			err = running__drop_profile(ix, known->v[i].id);
 	if (!err)
 		err = running__note_look(ix, (double)time(NULL));
-	if (!err)
-		return index__commit(ix);
-	index__rollback(ix);
-	return err;
+	return index__end(ix, err);
 }
 
 int running__scan(struct index *ix, const char *path, const struct scan_options *o)

@@ -3,7 +3,6 @@
 #include "index/scan.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,29 +14,20 @@
 #include "base/log.h"
 #include "base/read_note.h"
 #include "base/room.h"
-#include "base/utf8.h"
 #include "index/claim.h"
+#include "index/known_files.h"
 #include "jobfile/profile_search.h"
 
 #define BATCH	 500	     /* jobs per transaction */
 #define WAITING	 (64u << 20) /* bytes of rows that wait for a transaction, roughly */
 #define RECENT_S 2 /* a directory that changed less long ago may change again at the same time */
 
-enum file_state { FILE_NEW, FILE_CHANGED, FILE_KNOWN };
-
 struct scan_file {
 	char *path;
 	uint32_t job; /* from its name; 0: none */
 	double mtime_s, ctime_s, size, bytes;
 	uid_t uid;
-	enum file_state state;
-};
-
-/* A file that the index knows. */
-struct known {
-	char *path;
-	double mtime_s, size; /* NaN: it is to be read again */
-	bool is_there;
+	enum known_state state;
 };
 
 /* What was read of a job of the batch; without a row, why. */
@@ -67,8 +57,7 @@ struct scanning {
 	bool has_left; /* files are left for later */
 	struct scan_file *files;
 	unsigned nfiles;
-	struct known *known;
-	unsigned nknown;
+	struct known_files known;
 	struct batch *batch; /* what is being read */
 	unsigned taken;	     /* jobs of the batch that are read */
 	unsigned written;    /* and those whose rows are stored */
@@ -102,97 +91,14 @@ static double seconds(const struct timespec *t)
 	return (double)t->tv_sec + (double)t->tv_nsec / 1e9;
 }
 
-/* ---- what is known of a directory */
-
-/* *same: the directory has not changed since it was last read. */
-static int is_unchanged(struct scanning *s, double mtime_s, bool *same)
-{
-	const struct db_value path = db_value__text(s->dir);
-	int err;
-	double known =
-		db__number(s->ix->db, &err, "SELECT mtime FROM directory WHERE path = ?", &path, 1);
-
-	*same = fabs(known - mtime_s) < 1e-6;
-	return err;
-}
-
-/* Notes when the directory changed. A change just before the scan is not noted, since another one
- * may have the same time: the next scan then reads all. */
-static int note_directory(struct scanning *s, double mtime_s, double looked_s)
-{
-	const struct db_value args[] = {
-		db_value__text(s->dir),
-		db_value__real(looked_s - mtime_s > RECENT_S ? mtime_s : NAN)};
-
-	return db__run(s->ix->db,
-		       "INSERT INTO directory (path, mtime) VALUES (?, ?) "
-		       "ON CONFLICT (path) DO UPDATE SET mtime = excluded.mtime",
-		       args, 2);
-}
-
-static int by_path(const void *a, const void *b)
-{
-	return strcmp(((const struct known *)a)->path, ((const struct known *)b)->path);
-}
-
-static int load_known(struct scanning *s)
-{
-	const struct db_value dir = db_value__text(s->dir);
-	struct db_rows r;
-	int err = db__ask(&r, s->ix->db,
-			  "SELECT path, mtime, size FROM file WHERE directory = ? ORDER BY path",
-			  &dir, 1);
-
-	while (!err && db_rows__next(&r)) {
-		struct known k = {strdup(r.v[0].text), db_value__number(&r.v[1]),
-				  db_value__number(&r.v[2]), false};
-
-		if (!k.path || room__grow(&s->known, s->nknown, 1, sizeof(k))) {
-			free(k.path);
-			err = -ENOMEM;
-		} else {
-			s->known[s->nknown++] = k;
-		}
-	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
-}
+/* ---- what is in a directory now */
 
 static void free_scanning(struct scanning *s)
 {
 	for (unsigned i = 0; i < s->nfiles; i++)
 		free(s->files[i].path);
-	for (unsigned i = 0; i < s->nknown; i++)
-		free(s->known[i].path);
 	free(s->files);
-	free(s->known);
-}
-
-/* ---- what is in it now */
-
-static enum file_state state_of(struct scanning *s, const struct scan_file *f)
-{
-	const struct known key = {.path = f->path};
-	struct known *k =
-		s->nknown ? bsearch(&key, s->known, s->nknown, sizeof(key), by_path) : NULL;
-
-	if (k)
-		k->is_there = true;
-	if (!k || isnan(k->mtime_s))
-		return FILE_NEW;
-	return fabs(k->mtime_s - f->mtime_s) > 1e-6 || k->size != f->size ? FILE_CHANGED
-									  : FILE_KNOWN;
-}
-
-/* Whether the database can store such a path. */
-static bool is_text(const char *path)
-{
-	unsigned replaced = 1;
-	char *same = strlen(path) <= DB_PATH_MAX ? utf8__clean(path, SIZE_MAX, &replaced) : NULL;
-
-	free(same);
-	return !replaced;
+	known_files__free(&s->known);
 }
 
 /* Adds a file, and owns its path. What cannot be seen, or is not a regular file, is left out. */
@@ -203,7 +109,7 @@ static int add_file(struct scanning *s, char *path)
 	bool is_file =
 		!lstat(path, &st) && S_ISREG(st.st_mode) && (!s->o->own || st.st_uid == getuid());
 
-	if (is_file && !is_text(path)) {
+	if (is_file && !known_files__may_have(path)) {
 		if (!s->place->turn.round) {
 			add_failure(s, path, "its name is too long, or not in UTF-8");
 			s->res->unreadable++;
@@ -219,7 +125,7 @@ static int add_file(struct scanning *s, char *path)
 	f.size = (double)st.st_size;
 	f.bytes = (double)read_note__file_bytes(&st);
 	f.uid = st.st_uid;
-	f.state = state_of(s, &f);
+	f.state = known_files__state(&s->known, path, f.mtime_s, f.size);
 	if (room__grow(&s->files, s->nfiles, 1, sizeof(f))) {
 		free(path);
 		return -ENOMEM;
@@ -244,22 +150,6 @@ static int list_files(struct scanning *s)
 	return err;
 }
 
-/* Forgets files that do not exist any more: they were merged or removed, and their jobs stay. */
-static int forget_gone(struct scanning *s)
-{
-	int err = 0;
-
-	for (unsigned i = 0; !err && i < s->nknown; i++) {
-		const struct db_value path = db_value__text(s->known[i].path);
-
-		if (s->known[i].is_there)
-			continue;
-		s->res->gone++;
-		err = db__run(s->ix->db, "DELETE FROM file WHERE path = ?", &path, 1);
-	}
-	return err;
-}
-
 /* Notes that all of the directory is read, or that its turn is over. */
 static int end_directory(struct scanning *s, double mtime_s, double looked_s)
 {
@@ -267,13 +157,10 @@ static int end_directory(struct scanning *s, double mtime_s, double looked_s)
 
 	if (err)
 		return err;
-	err = forget_gone(s);
+	err = known_files__forget_gone(&s->known, s->ix, &s->res->gone);
 	if (!err)
-		err = note_directory(s, s->has_left ? NAN : mtime_s, looked_s);
-	if (!err)
-		return index__commit(s->ix);
-	index__rollback(s->ix);
-	return err;
+		err = known_dir__note(s->ix, s->dir, s->has_left ? NAN : mtime_s, looked_s);
+	return index__end(s->ix, err);
 }
 
 /* ---- files of one job */
@@ -350,23 +237,6 @@ static void empty(struct batch *b)
 		free(b->jobs[--b->n].paths);
 }
 
-static int note_file(struct scanning *s, const struct scan_file *f, const char *state,
-		     const char *why)
-{
-	const struct db_value args[] = {
-		db_value__text(f->path), db_value__text(s->dir), db_value__real(f->mtime_s),
-		db_value__real(f->size), db_value__int(f->uid),	 db_value__text(state),
-		db_value__text(why),
-	};
-
-	return db__run(s->ix->db,
-		       "INSERT INTO file (path, directory, mtime, size, uid, state, why) "
-		       "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET "
-		       "mtime = excluded.mtime, size = excluded.size, uid = excluded.uid, "
-		       "state = excluded.state, why = excluded.why",
-		       args, sizeof(args) / sizeof(*args));
-}
-
 /* ---- one job */
 
 static double last_change(const struct scan_file *f, unsigned n)
@@ -378,11 +248,18 @@ static double last_change(const struct scan_file *f, unsigned n)
 	return last;
 }
 
+static int note(struct scanning *s, const struct scan_file *f, const char *state, const char *why)
+{
+	const struct known_file known = {f->path, f->mtime_s, f->size, true};
+
+	return known_file__note(s->ix, s->dir, &known, f->uid, state, why);
+}
+
 static int refuse(struct scanning *s, const struct scan_file *f, const char *why)
 {
 	add_failure(s, f->path, why);
 	s->res->refused++;
-	return note_file(s, f, "refused", why);
+	return note(s, f, "refused", why);
 }
 
 /* Whether a file of the job is gone since the directory was listed, as when it was merged. */
@@ -401,11 +278,8 @@ static int forget_files(struct scanning *s, const struct scan_file *f, unsigned 
 {
 	int err = 0;
 
-	for (unsigned i = 0; !err && i < n; i++) {
-		const struct db_value path = db_value__text(f[i].path);
-
-		err = db__run(s->ix->db, "DELETE FROM file WHERE path = ?", &path, 1);
-	}
+	for (unsigned i = 0; !err && i < n; i++)
+		err = known_file__forget(s->ix, f[i].path);
 	return err;
 }
 
@@ -429,7 +303,7 @@ static int put_found(struct scanning *s, struct found *found, struct privacy_pas
 		why = why ? why : "it does not say its job or when that began";
 		add_failure(s, f->path, why);
 		s->res->unreadable++;
-		return note_file(s, f, "unreadable", why);
+		return note(s, f, "unreadable", why);
 	}
 	claim__name_of_user(j->uid, user, sizeof(user));
 	claim = (struct claim){f->job, f->uid, user, last_change(f, s->batch->nfiles[found->job])};
@@ -439,8 +313,7 @@ static int put_found(struct scanning *s, struct found *found, struct privacy_pas
 	free(r->text[INDEX_user]); /* the user is the owner of the file */
 	r->text[INDEX_user] = NULL;
 	if (privacy_past__has(past, user, r->number[INDEX_start], &s->res->left))
-		return note_file(s, f, "read",
-				 "its job is older than the rows that the index stores");
+		return note(s, f, "read", "its job is older than the rows that the index stores");
 	err = index__put(s->ix, r, &from);
 	if (err == -EPERM)
 		return refuse(s, f, INDEX_OTHERS);
@@ -455,7 +328,7 @@ static int note_files(struct scanning *s, unsigned job)
 
 	for (unsigned k = 0; !err && k < b->nfiles[job]; k++) {
 		s->res->files++;
-		err = note_file(s, &b->files[job][k], "read", NULL);
+		err = note(s, &b->files[job][k], "read", NULL);
 	}
 	return err;
 }
@@ -489,10 +362,7 @@ static int write_until(struct scanning *s, unsigned job)
 	if (!err)
 		err = privacy_past__rename(&past, s->ix);
 	privacy_past__free(&past);
-	if (!err)
-		err = index__commit(s->ix);
-	else
-		index__rollback(s->ix);
+	err = index__end(s->ix, err);
 	s->written = job;
 	free_found(s);
 	return err;
@@ -623,7 +493,7 @@ struct round {
 /* Counts a directory that cannot be read now: it is not an empty one. */
 static bool is_readable(const char *dir, struct scan_result *res)
 {
-	if (!is_text(dir))
+	if (!known_files__may_have(dir))
 		log_error("%s: its name is longer than %d bytes, or not in UTF-8", dir,
 			  DB_PATH_MAX);
 	else if (access(dir, R_OK | X_OK))
@@ -660,10 +530,10 @@ static int scan_directory(struct round *r, struct place *p, const char *dir, boo
 	}
 	if (!is_readable(dir, r->res))
 		return 0;
-	err = is_unchanged(&s, seconds(&st.st_mtim), &same);
+	err = known_dir__is_same(s.ix, dir, seconds(&st.st_mtim), &same);
 	if (err || same)
 		return err;
-	err = load_known(&s);
+	err = known_files__load(&s.known, s.ix, dir);
 	if (!err)
 		err = list_files(&s);
 	if (!err)
@@ -675,78 +545,16 @@ static int scan_directory(struct round *r, struct place *p, const char *dir, boo
 	return err;
 }
 
-/* Whether the path ends in restart<n>, where the runs of a job before a requeue are. */
-static bool is_for_restarts(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	return !strncmp(name, "restart", 7) && name[7] &&
-	       strspn(name + 7, "0123456789") == strlen(name + 7);
-}
-
-/* Lists the restart<n> of a directory: as they are now if that was read, else those that the index
- * knows. */
-static int restarts_in(struct index *ix, const char *dir, bool looked, struct string_list *found)
-{
-	struct string_list all = {0};
-	char from[4096 + 16];
-	const struct db_value args[] = {db_value__text(from), db_value__text(from)};
-	struct db_rows r;
-	int err;
-
-	if (looked) {
-		err = profile_search__dirs(&all, dir);
-		for (unsigned i = 1; !err && i < all.n; i++)
-			if (is_for_restarts(all.v[i]))
-				err = string_list__append(found, all.v[i]);
-		string_list__free(&all);
-		return err;
-	}
-	snprintf(from, sizeof(from), "%s/restart", dir);
-	err = db__ask(&r, ix->db,
-		      "SELECT path FROM directory WHERE path > ? AND path < ? || '~' ORDER BY path",
-		      args, 2);
-	while (!err && db_rows__next(&r))
-		if (is_for_restarts(r.v[0].text))
-			err = string_list__append(found, r.v[0].text);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
-}
-
 /* The rest of them, where the turn ends before. */
 static int scan_restarts(struct round *r, struct place *p, bool looked)
 {
 	struct string_list dirs = {0};
-	int err = restarts_in(r->ix, p->path, looked, &dirs);
+	int err = known_dir__restarts(r->ix, p->path, looked, &dirs);
 	bool is_new;
 
 	for (unsigned i = 0; !err && !r->res->more && i < dirs.n; i++)
 		err = scan_directory(r, p, dirs.v[i], &is_new);
 	string_list__free(&dirs);
-	return err;
-}
-
-/* The next look at a directory is whole; all: also at those in it, and known files are read again.
- */
-static int look_again(struct index *ix, const char *dir, bool all)
-{
-	static const char *const sql[] = {
-		"UPDATE directory SET mtime = NULL WHERE path = ?",
-		"UPDATE directory SET mtime = NULL WHERE path > ? || '/' AND path < ? || '0'",
-		"UPDATE file SET mtime = NULL WHERE directory = ?",
-		"UPDATE file SET mtime = NULL WHERE directory > ? || '/' AND directory < ? || '0'"};
-	const struct db_value args[] = {db_value__text(dir), db_value__text(dir)};
-	const unsigned n = all ? sizeof(sql) / sizeof(*sql) : 1;
-	int err = index__begin(ix);
-
-	if (err)
-		return err;
-	for (unsigned i = 0; !err && i < n; i++)
-		err = db__run(ix->db, sql[i], args, 1 + i % 2);
-	if (!err)
-		return index__commit(ix);
-	index__rollback(ix);
 	return err;
 }
 
@@ -778,10 +586,10 @@ static int scan_place(struct round *r, struct place *p, bool is_top)
 	if (!is_others)
 		err = scan_directory(r, p, p->path, &looked);
 	/* The other places are those of the first directory, too. */
-	if (!err && !is_others && !is_top && !is_for_restarts(p->path) && !r->res->more)
+	if (!err && !is_others && !is_top && !known_dir__is_for_restarts(p->path) && !r->res->more)
 		err = scan_restarts(r, p, looked);
 	if (!err && r->res->more && looked)
-		err = look_again(r->ix, p->path, false);
+		err = known_dir__look_again(r->ix, p->path, false);
 	p->is_done = !r->res->more;
 	p->turn.round++;
 	r->res->more |= more;
@@ -819,7 +627,7 @@ int scan__path(struct index *ix, const char *path, const struct scan_options *o,
 	err = err || places ? err : -ENOMEM;
 	db__share(ix->db);
 	if (!err && o->all)
-		err = look_again(ix, path, true);
+		err = known_dir__look_again(ix, path, true);
 	for (unsigned i = 0; !err && i < dirs.n; i++)
 		places[i] = (struct place){.path = dirs.v[i], .turn.round = o->round};
 	if (!err)

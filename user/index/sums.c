@@ -231,3 +231,11 @@ void index__rollback(struct index *ix)
 	db__rollback(ix->db);
 	ix->has_dirty = false;
 }
+
+int index__end(struct index *ix, int err)
+{
+	if (!err)
+		return index__commit(ix);
+	index__rollback(ix);
+	return err;
+}

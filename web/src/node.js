@@ -237,7 +237,7 @@ function answer(d) {
 export function whichNode() {
 	const { node: asked, cluster } = site.arguments, of = asked && !cluster ? site.words?.cluster ?? [] : [];
 
-	shell('Which node?', 'A node has a name, and one of its cluster where several clusters have a node of that name; the time is at most 35 days.', chooser(asked, cluster),
+	shell('Which node?', 'A node has a name, and one of its cluster where several clusters have a node of that name; the time is at most 35 days.', chooser(asked, cluster), typeof site.error === 'string' ? el('p', { class: 'words' }, name(site.error, 300)) : null,
 		of.length ? el('p', { class: 'words' }, 'Several clusters may have a node of this name: ', of.map((c, i) => [i ? ', ' : '', link('node', { ...site.arguments, cluster: c }, name(asked, 60), ' of ', name(c, 40))]), '.') : null);
 	noTable();
 	return {};

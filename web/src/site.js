@@ -354,7 +354,9 @@ export function noTable() {
 }
 
 export function wrong() {
-	shell('These arguments make no sense', ['One of these cannot be read: ', el('b', {}, name(Object.entries(site.arguments).map(([k, v]) => `${k} ${v}`).join(', ') || 'no argument', 300))], filters('7d'),
+	const asked = name(Object.entries(site.arguments).map(([k, v]) => `${k} ${v}`).join(', ') || 'no argument', 300);
+
+	shell('These arguments make no sense', typeof site.error === 'string' ? el('b', {}, name(site.error, 300)) : ['One of these cannot be read: ', el('b', {}, asked)], filters('7d'),
 		section('wrong', 'What can be asked', '', el('p', { class: 'words' }, 'Times are 24h, 7d, 2026-11-01; nodes 4, 4-16 or 8-; ran 1h- or 10m-2h; states completed, failed, timeout; findings a rule, any, none or unknown; read and written 100GiB- or 1MB-2GB; shares of CPU, memory and limit 0-10 or 90-, in %; at the time 2026-11-01T08:00.')));
 	noTable();
 }

@@ -129,7 +129,7 @@ export const ofUsage = (by, currency) => [first(by),
 	{ key: 'money_lost', head: 'Lost', unit: currency, kind: (r) => money(r.money_lost), rare: true, about: 'lost core-hours and GPU-hours at the prices of jobprof.conf' },
 	{ key: 'findings', head: 'Findings', kind: 'count', about: 'of all its jobs' },
 	{ key: 'failed', wide: true, head: 'Failed', unit: 'jobs', kind: 'count', rare: true, about: 'failed, node_fail, boot_fail or out_of_memory' },
-	{ key: 'lost_share_points', head: 'Share over time', unit: '% lost', left: true, kind: overTime, rare: true, fixed: true, about: 'lost of what jobs with a profile held, in each tenth of the time, from 0 to its highest' },
+	{ key: 'lost_share_points', head: 'Share over time', unit: '% lost', left: true, kind: overTime, rare: true, fixed: true, about: 'lost of what jobs with a profile held, in each tenth of the time, or each month of a long one, from 0 to its highest' },
 ];
 
 function sentence(d) {

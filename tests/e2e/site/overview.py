@@ -76,19 +76,28 @@ def a_bar_and_its_jobs():
 
 
 def over_time():
-    """The lost share of each tenth: of whole days where sums answer, else of seconds."""
+    """The lost share of each tenth: of whole days where sums answer, else of seconds. Of each month where there are many, in which the first and the last may be
+    cut; of more than 31 of each two."""
     path, rows = index()
     for by, (since, until), more in (("project", ("2026-10-05", "2026-11-03"), {}), ("user", ("2026-10-05", "2026-10-09"), {}), ("project", ("2026-10-05T07:30", "2026-11-02T19:00"), {}),
-                                     ("name", ("2026-10-05", "2026-11-03"), {}), ("user", ("2026-10-05", "2026-11-03"), {"--state": "completed"})):
+                                     ("name", ("2026-10-05", "2026-11-03"), {}), ("user", ("2026-10-05", "2026-11-03"), {"--state": "completed"}),
+                                     ("project", ("2026-01-05", "2026-10-20"), {}), ("user", ("2026-01-05", "2026-11-03"), {"--user": "user1,user2,nosuch"}), ("name", ("2026-04-01", "2026-11-03"), {}),
+                                     ("partition", ("2024-01-01", "2026-11-03"), {}), ("state", ("2022-12-31", "2027-01-02"), {})):
         options = {"--since": since, "--until": until, **more}
         got = as_json("usage", "--by", by, "--all", "--database", path, *words_of(options))["rows"]
         begin, end = instant(since, "UTC"), instant(until, "UTC")
         of_days = "T" not in since
         first, length = (int(begin // DAY), int((end - begin) // DAY)) if of_days else (int(begin), int(end - begin))
         n = min(10, length) if of_days else 10
+        of_months = of_days and length > 183
+        if of_months:
+            (y, m), (last_y, last_m) = ([int(w) for w in time.strftime("%Y %m", time.gmtime(s)).split()] for s in (begin, end - 1))
+            first, months = y * 12 + m - 1, last_y * 12 + last_m - y * 12 - m + 1
+            each = -(-months // 31)
+            n, length = -(-months // each), -(-months // each) * each
         lost, held = collections.Counter(), collections.Counter()
         for r in filter(chosen_by(options, "UTC"), rows):
-            key = r[{"project": "account"}.get(by, by)] or "", ((r["day"] if of_days else r["start"]) - first) * n // length
+            key = r[{"project": "account"}.get(by, by)] or "", ((r["month"] if of_months else r["day"] if of_days else r["start"]) - first) * n // length
             lost[key] += r["lost_core_s"] or 0
             held[key] += r["held_core_s"] if r["findings"] is not None else 0
         want = {r[by]: [lost[r[by], i] / held[r[by], i] if held[r[by], i] else None for i in range(n)] for r in got}

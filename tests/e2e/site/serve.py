@@ -6,6 +6,7 @@ any byte of any answer; what was tried against other sites' servers is refused."
 import functools
 import gzip
 import http.client
+import itertools
 import pwd
 import shutil
 import signal
@@ -156,8 +157,8 @@ def made():
     return path
 
 
-def data_of(page):
-    return json.loads(re.search(rb'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+def data_of(page, part=b"data"):
+    return json.loads(re.search(rb'<script type="application/json" id="%s">(.*?)</script>' % part, page, re.S)[1])
 
 
 def close(a, b):
@@ -285,6 +286,29 @@ def what_makes_no_sense():
     is_equal("serve: it ended well", status, 0)
 
 
+def no_argument_is_a_failure():
+    """Whatever an argument is, a page is shown or refused; and the words of the verb say why, where they are of the argument."""
+    s = Server("--database", made())
+    options = sorted(set(re.findall(r"--([a-z-]+)", call("jobs", "--help").stdout)) - {"help", "database", "profiledir", "json", "csv"}) + ["by", "word", "contacts"]
+    whole = ("jobs", "usage", "findings", "io", "issues", "apps", "advice", "digest", "home")  # which have all filters
+    many = {"user": "x", "project": "x", "state": "F", "partition": "x", "cluster": "x", "signature": "x", "jobs": "7"}
+    words = itertools.cycle(("", "x", "-1", "1e99", "n[1-99999999]", "n[", "%27"))
+    try:
+        for page in (*whole, "find", "contacted", "node", "nodes", "running"):
+            for option in options:
+                one = many.get(option, "x")
+                for value in ("n[1-600]" if option == "node" else ",".join([one] * 600), next(words)):
+                    status, _, body = s.ask("/%s.json?%s=%s" % (page, option, value))
+                    is_true("serve, /%s?%s=%s: no failure" % (page, option, value[:20]), status in (200, 400, 403), (status, body[:200]))
+                    if page in whole and value.endswith(one + "," + one) and option in many or value == "n[1-600]" and page in whole:
+                        is_equal("serve, /%s with too many of %s" % (page, option), [status, b"--%s: " % option.encode() in body and b"too many words" in body], [400, True])
+        for value, said in (("since=nonsense", "--since nonsense: it is "), ("node=n[1-600]", "--node: "), ("limit=0", "--limit 0: it is a number"), ("name=x&since=%3Cb%3E", "--since <b>: ")):
+            status, _, body = s.ask("/jobs?" + value)
+            is_equal("serve, /jobs?%s: the verb's own words" % value, [status, data_of(body, b"site")["error"][:len(said)], b"<b>" in body], [400, said, False])
+    finally:
+        s.end()
+
+
 def many_at_once():
     """More clients than children: each gets its answer."""
     s = Server("--database", made())
@@ -370,4 +394,4 @@ def own_jobs():
 
 
 if __name__ == "__main__":
-    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, many_at_once, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd, own_jobs))
+    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, no_argument_is_a_failure, many_at_once, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd, own_jobs))

@@ -21,10 +21,8 @@ int facts_periods__fill(struct facts *f, const struct model_job *j);
 /* After all others: fills why facts are not known. */
 int facts_missing__fill(struct facts *f, const struct model_job *j);
 
-/* Makes facts of a job those of its last bins: over time, of the job as far as they are sums over
- * time, of the use of GPUs, and of whether memory grows. Others stay. 0 or -ENOMEM. */
-int facts__narrow(struct facts *f, const struct model_job *j, unsigned bins);
-/* Parts of that, from a bin on. */
+/* Some facts again, of the bins from one on: whether memory grows (0 or -ENOMEM), the use of GPUs.
+ */
 int facts_memory__leak(struct facts *f, const struct model_job *j, unsigned first);
 void facts_gpus__use(struct facts *f, const struct model_job *j, unsigned first);
 

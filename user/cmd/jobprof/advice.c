@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cmd/jobprof/site_change.h"
 #include "cmd/jobprof/site_contact.h"
+#include "cmd/jobprof/site_when.h"
 #include "cmd/jobprof/verbs.h"
 #include "index/contact.h"
 #include "view/report/report_text.h"
@@ -98,7 +99,7 @@ static int print_contacts(struct index *ix, const struct site_args *a, const str
 			       .ncolumns = site_contact__ncolumns};
 	struct adding w = {.filter = &a->filter, .t = &t};
 	const bool is_text = !a->json && !a->csv;
-	int status = contact__each(ix, a->filter.since, v, add_advice, &w) ? 1 : 0;
+	int status = site_args__status(contact__each(ix, a->filter.since, v, add_advice, &w));
 
 	if (!status && (t.nrows || !is_text))
 		status = site_args__print(a, &t, saved_json(a, &w.sum));
@@ -190,10 +191,11 @@ static int print_changes(struct index *ix, const struct site_args *a, const stru
 		.t = {.columns = site_change__columns, .ncolumns = site_change__ncolumns},
 		.is_text = !a->json && !a->csv,
 	};
-	int status = many__each(ix, &a->filter, v, a->all ? 0 : GROUPS, take_change, &w) ? 1 : 0;
+	int status = site_args__status(
+		many__each(ix, &a->filter, v, a->all ? 0 : GROUPS, take_change, &w));
 
 	if (!status)
-		status = many__without_profile(ix, &a->filter, v, NULL, &share) ? 1 : 0;
+		status = site_args__status(many__without_profile(ix, &a->filter, v, NULL, &share));
 	if (!status && !w.is_text)
 		status = site_args__print(a, &w.t, without_profile_json(share));
 	else if (!status && !(w.jobs > 0))
@@ -232,7 +234,7 @@ int verb_advice(int argc, char **argv)
 		return options__wrong(&cmd_advice, "\"%s\": it takes options alone", argv[optind]);
 	of_jobs = !o.contacts && names_jobs(&o.site.filter);
 	if (of_jobs && o.site.since_word == all && !o.site.is_since_given)
-		site_args__parse_when(&o.site.filter.since, "since", CHANGE_DAYS);
+		site_when__parse(&o.site.filter.since, "since", CHANGE_DAYS);
 	status = site_args__open(&o.site, &ix, &viewer);
 	if (status)
 		return status;

@@ -50,15 +50,12 @@ static const struct site_column columns[] = {
 
 static void print_sorts(FILE *out)
 {
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		fprintf(out, "%s ", columns[i].key);
+	site_filter__print_sorts(out, columns, N_COLUMNS);
 }
 
 static const struct opt opts[] = {
 	OPTS_FILTER(struct options),
-	{0, "sort", "COLUMN",
-	 "by this column, the largest first; -COLUMN: the smallest (default held_core_s)",
-	 OPT_TEXT(struct options, sort), .values = print_sorts},
+	OPT_SORT(struct options, "held_core_s"),
 	OPTS_DATABASE(struct options),
 	OPTS_FORM(struct options),
 	{0},
@@ -254,7 +251,7 @@ int verb_apps(int argc, char **argv)
 	status = apps__each(&ix, &o.site.filter, &viewer, add, &w);
 	matching = w.t.nrows;
 	sort(&w, o.site.all);
-	status = status == -EINVAL ? 2 : status ? 1 : print(&w, &o, matching);
+	status = status ? site_args__status(status) : print(&w, &o, matching);
 	if (!status && !matching)
 		site_filter__hint(&o.site, &ix, &viewer);
 	json_decref(w.points);

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "cmd/jobprof/site_job.h"
 #include "cmd/jobprof/site_viewer.h"
+#include "cmd/jobprof/site_when.h"
 #include "cmd/jobprof/user_name.h"
 #include "cmd/jobprof/verbs.h"
 #include "findings/findings.h"
@@ -271,7 +272,7 @@ static int parse_at(double *at, const char *word)
 
 	*at = NAN;
 	if (word)
-		status = site_args__parse_when(at, "at", word);
+		status = site_when__parse(at, "at", word);
 	if (!status && word && !(*at <= (double)time(NULL))) {
 		log_error("--at %s: it is a time that is over", word);
 		status = 2;

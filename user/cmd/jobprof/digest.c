@@ -364,7 +364,8 @@ int verb_digest(int argc, char **argv)
 		status = site_args__open(&o.site, &d.ix, &d.viewer);
 	if (status)
 		return status;
-	status = site_digest__find(&d, &f) ? 1 : print_digest(&o, &d, &f);
+	status = site_args__status(site_digest__find(&d, &f));
+	status = status ? status : print_digest(&o, &d, &f);
 	if (!status && !(site_digest__total(&f, TOTAL, JOBS) > 0))
 		site_filter__hint(&o.site, &d.ix, &d.viewer);
 	site_digest__free(&f);

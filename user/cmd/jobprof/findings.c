@@ -102,8 +102,9 @@ static const char *severity(int64_t of)
 	return severity__name(of == 2 ? SEVERITY_BAD : of == 1 ? SEVERITY_WARN : SEVERITY_NOTE);
 }
 
-static int add_rule(struct asking *w, const struct db_value *v)
+static int add_rule(void *arg, const struct db_value *v)
 {
+	struct asking *w = arg;
 	struct db_value row[N_COLUMNS] = {0};
 
 	memcpy(row, v, MONEY * sizeof(*row));
@@ -115,67 +116,18 @@ static int add_rule(struct asking *w, const struct db_value *v)
 static int ask_rules(struct asking *w)
 {
 	const int64_t late = (int64_t)((double)time(NULL) - QUIET_S);
-	struct db_rows r = {0};
 	struct query q;
-	int err = query__init(&q);
 
+	query__init(&q);
 	query__add(&q, w->of_days ? "SELECT " OF_DAYS : "SELECT " OF_JOBS);
 	query__arg(&q, db_value__int(late));
 	query__arg(&q, db_value__int(late));
-	if (!err)
-		err = add_from(&q, w);
+	add_from(&q, w);
 	query__add(&q, " GROUP BY 1 ORDER BY 6 DESC NULLS LAST, 1");
-	if (!err)
-		err = query__ask(&q, w->ix->db, &r);
-	while (!err && db_rows__next(&r))
-		err = add_rule(w, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	query__free(&q);
-	return err;
+	return query__each(&q, w->ix->db, add_rule, w);
 }
 
 /* ---- their cost over time */
-
-static int set_points(struct asking *w, const char *rule, const double *cost)
-{
-	char text[SITE_SERIES];
-
-	for (unsigned i = 0; i < w->rules.nrows; i++) {
-		struct db_value *v = &w->rules.cells[(size_t)i * N_COLUMNS];
-
-		if (strcmp(v[RULE].text, rule) != 0)
-			continue;
-		v[POINTS] = db_value__text(strdup(site_series__text(text, cost, w->points.n)));
-		return v[POINTS].text ? 0 : -ENOMEM;
-	}
-	return 0;
-}
-
-/* Takes one rule after the other. */
-static int take_points(struct asking *w, struct db_rows *r)
-{
-	double cost[SITE_POINTS] = {0};
-	char *rule = NULL;
-	int err = 0;
-
-	while (!err && db_rows__next(r)) {
-		if (!rule || strcmp(rule, r->v[0].text) != 0) {
-			err = rule ? set_points(w, rule, cost) : 0;
-			free(rule);
-			rule = strdup(r->v[0].text);
-			memset(cost, 0, sizeof(cost));
-		}
-		if (!rule)
-			return -ENOMEM;
-		if (r->v[1].i >= 0 && r->v[1].i < w->points.n && r->v[2].type != DB_NULL)
-			cost[r->v[1].i] = db_value__number(&r->v[2]);
-	}
-	if (!err && rule)
-		err = set_points(w, rule, cost);
-	free(rule);
-	return err ? err : r->err;
-}
 
 static int ask_points(struct asking *w)
 {
@@ -196,7 +148,7 @@ static int ask_points(struct asking *w)
 	if (!err)
 		err = query__ask(&q, w->ix->db, &r);
 	if (!err)
-		err = take_points(w, &r);
+		err = site_points__take(&w->points, &r, &w->rules, POINTS);
 	db_rows__end(&r);
 	query__free(&q);
 	return err;
@@ -421,7 +373,7 @@ int verb_findings(int argc, char **argv)
 	w.filter = o.site.filter;
 	w.filter.finding = NULL;
 	err = ask_all(&w);
-	status = err == -EINVAL ? 2 : err ? 1 : print_all(&w);
+	status = err ? site_args__status(err) : print_all(&w);
 	if (!status && !(w.jobs > 0))
 		site_filter__hint(&o.site, &ix, &viewer);
 	site_table__free(&w.rules);

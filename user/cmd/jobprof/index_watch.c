@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "cmd/jobprof/index_actions.h"
 #include "cmd/jobprof/mail.h"
+#include "cmd/jobprof/site_when.h"
 #include "index/accounting.h"
 #include "index/coordinators.h"
 #include "index/privacy.h"
@@ -194,7 +195,7 @@ int index_watch__take_age(void *to, const struct opt *opt, const char *arg)
 	double since;
 
 	*age = arg;
-	return site_args__parse_when(&since, opt->name, arg);
+	return site_when__parse(&since, opt->name, arg);
 }
 
 int index_watch__prune(const struct index_options *o, const char *where, int n, char **words)
@@ -204,8 +205,8 @@ int index_watch__prune(const struct index_options *o, const char *where, int n, 
 	struct index ix;
 	int err;
 
-	if (site_args__parse_when(&detail, "detail", o->detail) ||
-	    site_args__parse_when(&keep, "keep", o->keep))
+	if (site_when__parse(&detail, "detail", o->detail) ||
+	    site_when__parse(&keep, "keep", o->keep))
 		return 2;
 	if (index__open(&ix, where, DB_WRITE))
 		return 1;

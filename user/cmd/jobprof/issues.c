@@ -54,16 +54,13 @@ static const struct site_note notes[] = {
 
 static void print_sorts(FILE *out)
 {
-	for (size_t i = 1; i < N_COLUMNS; i++)
-		fprintf(out, "%s ", columns[i].key);
+	site_filter__print_sorts(out, columns + 1, N_COLUMNS - 1);
 }
 
 static const struct opt opts[] = {
 	OPT_BY,
 	OPTS_FILTER(struct site_groups_options),
-	{0, "sort", "COLUMN",
-	 "by this column, the largest first; -COLUMN: the smallest (default ict)",
-	 OPT_TEXT(struct site_groups_options, sort), .values = print_sorts},
+	OPT_SORT(struct site_groups_options, "ict"),
 	OPTS_DATABASE(struct site_groups_options),
 	OPTS_FORM(struct site_groups_options),
 	{0},

@@ -80,16 +80,12 @@ static const struct site_column columns[] = {
 
 static void print_sorts(FILE *out)
 {
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		fprintf(out, "%s ", columns[i].key);
+	site_filter__print_sorts(out, columns, N_COLUMNS);
 }
 
 static const struct opt opts[] = {
 	OPTS_FILTER(struct options),
-	{0, "sort", "COLUMN",
-	 "by this column, the largest first; -COLUMN: the smallest "
-	 "(default lost_core_s, with --finding RULE finding_core_s, of unknown held_core_s)",
-	 OPT_TEXT(struct options, sort), .values = print_sorts},
+	OPT_SORT(struct options, SITE_BY_LOSS),
 	{0, "limit", "N", "at most so many rows (default 50)", OPT_TEXT(struct options, limit)},
 	OPTS_DATABASE(struct options),
 	OPTS_FORM(struct options),
@@ -356,7 +352,7 @@ static int ask_rows(struct index *ix, const struct options *o, const struct view
 	err = err ? err : r.err;
 	db_rows__end(&r);
 	query__free(&q);
-	return err == -EINVAL ? 2 : err ? 1 : 0;
+	return site_args__status(err);
 }
 
 static json_t *about_json(const struct sums *s)
@@ -451,7 +447,7 @@ int verb_jobs(int argc, char **argv)
 	is_text = !o.site.json && !o.site.csv;
 	set_heads(own, &t, &o);
 	err = ask_sums(&ix, &o, &viewer, &sums);
-	status = err == -EINVAL ? 2 : err ? 1 : ask_rows(&ix, &o, &viewer, &sums, &t);
+	status = err ? site_args__status(err) : ask_rows(&ix, &o, &viewer, &sums, &t);
 	if (!status && is_text)
 		site_args__print_head(&o.site, sums.jobs, sums.held_s, sums.lost_s,
 				      sums.held_s - sums.unprofiled_s, sums.rule_s);

@@ -451,10 +451,7 @@ static int send_once(struct queue *q, const struct event *e, const char *id, con
 			      3);
 	if (!err)
 		err = hand_over(q->o, mail);
-	if (!err)
-		return index__commit(q->ix);
-	index__rollback(q->ix);
-	return err;
+	return index__end(q->ix, err);
 }
 
 static bool was_sent(struct queue *q, const char *id, int *err)

@@ -311,7 +311,8 @@ static int print_page(const struct options *o, struct index *ix, const struct no
 	int status = make_table(&t, p, o->site.json || o->site.csv ? NULL : "another job") ? 1 : 0;
 
 	if (!status && v->sees_all && !o->site.csv)
-		status = node_speed__read(&speed, ix, &p->about, &o->site.filter, v) ? 1 : 0;
+		status = site_args__status(
+			node_speed__read(&speed, ix, &p->about, &o->site.filter, v));
 	if (!status && o->site.json)
 		status = json__print(page_json(p, &t, &speed, v), stdout, JSON_COMPACT) ? 1 : 0;
 	else if (!status && o->site.csv)
@@ -331,7 +332,7 @@ static int say_none(const struct options *o, int err, const struct viewer *v)
 		log_error("no job%s was on a node \"%s\" in this time%s",
 			  v->sees_all ? "" : " that you may see", o->node,
 			  v->sees_all ? "" : ": a node is shown while own jobs ran there");
-	return err == -EEXIST ? 2 : err == -ENOENT ? EX_NOPERM : 1;
+	return err == -EEXIST ? 2 : err == -ENOENT ? EX_NOPERM : site_args__status(err);
 }
 
 static int check(struct options *o, bool has_words)

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/room.h"
 #include "cmd/jobprof/nodes_changes.h"
+#include "cmd/jobprof/site_when.h"
 #include "cmd/jobprof/verbs.h"
 #include "index/node_row.h"
 #include "index/nodes_heat.h"
@@ -350,16 +351,10 @@ static struct heat_energy energy_of(const struct nodes_heat *h, double from, dou
 	return sum;
 }
 
+/* Of the day that ends at t, or has it. */
 static double midnight(double t)
 {
-	const time_t s = (time_t)(t - 1);
-	struct tm tm;
-
-	if (!localtime_r(&s, &tm))
-		return t;
-	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
-	tm.tm_isdst = -1;
-	return (double)mktime(&tm);
+	return site_when__midnight(t - 1, 0);
 }
 
 static json_t *energy_json(const struct found *f)
@@ -665,7 +660,8 @@ int verb_nodes(int argc, char **argv)
 			  "a node while own jobs ran there");
 		status = EX_NOPERM;
 	} else {
-		status = find(&f) ? 1 : print_found(&f);
+		status = site_args__status(find(&f));
+		status = status ? status : print_found(&f);
 	}
 	free_found(&f);
 	index__close(&f.ix);

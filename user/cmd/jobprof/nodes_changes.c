@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/known.h"
 #include "base/room.h"
+#include "cmd/jobprof/site_when.h"
 #include "index/running.h"
 
 /* ---- sums of groups, now and before */
@@ -561,7 +562,7 @@ int nodes_changes__read(struct nodes_changes *c, const struct site_args *a, stru
 	int err;
 
 	*c = (struct nodes_changes){0};
-	if (!site_args__before(&a->filter, &before))
+	if (!site_when__before(&a->filter, &before))
 		return 0;
 	err = ask(&w, 0, ix, &before, v);
 	if (!err)

@@ -341,7 +341,7 @@ static int print(struct index *ix, const struct options *o, const struct viewer 
 		err = ask_rows(ix, o, v, false, &t);
 	if (!err)
 		err = ask_rows(ix, o, v, true, &waiting);
-	status = err == -EINVAL ? 2 : err ? 1 : 0;
+	status = site_args__status(err);
 	if (!status && o->site.json)
 		status = print_json(&s, &t, &waiting);
 	else if (!status && o->site.csv)

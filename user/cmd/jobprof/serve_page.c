@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/serve_job.h"
@@ -287,6 +288,15 @@ static int make_data(const struct page *p, const struct http_address *a, char **
 	return *text ? status : 1;
 }
 
+/* What a verb has logged of a wrong argument since there were so many errors. NULL: another error is
+ * the last one, and may name what is no business of who asks. */
+static const char *wrong_argument(int status, uint64_t before)
+{
+	const struct log_errors *e = log__errors();
+
+	return status == 2 && e->n > before && *e->text == '-' ? e->text : NULL;
+}
+
 /* Of a verb's exit status. */
 static int http_status(int status)
 {
@@ -310,6 +320,8 @@ static int show_page(const struct serve_site *s, const struct http_request *r, c
 		     struct words *w)
 {
 	json_t *site = serve_shell__site(s, r, p->path + 1, command_line(w));
+	const uint64_t before = log__errors()->n;
+	const char *wrong;
 	char *shell, *data = NULL;
 	int status;
 
@@ -318,7 +330,8 @@ static int show_page(const struct serve_site *s, const struct http_request *r, c
 		return 200;
 	}
 	status = make_data(p, &r->address, &data);
-	json__set(site, "error", json_boolean(status == 2));
+	wrong = wrong_argument(status, before);
+	json__set(site, "error", wrong ? json__text(wrong) : json_boolean(status == 2));
 	shell = serve_shell__fill(s, r, site);
 	if (!shell || !data || (status && status != 2) ||
 	    html_page__put_text(STDOUT_FILENO, shell, data))
@@ -352,6 +365,7 @@ static int answer_page(const struct serve_site *s, const struct http_request *r,
 {
 	struct words w = {0};
 	const char *wrong = find_wrong(p, &r->address);
+	const uint64_t before = log__errors()->n;
 	char what[128];
 	int status = 500;
 
@@ -366,8 +380,12 @@ static int answer_page(const struct serve_site *s, const struct http_request *r,
 		if (status == 500 || status == 403)
 			serve_shell__refuse(s, r, status, NULL, type);
 	} else {
-		status = http_status(print_data(p, r, &w, *type));
+		status = print_data(p, r, &w, *type);
+		wrong = wrong_argument(status, before);
+		status = http_status(status);
 		*type = status == 200 ? *type : HTTP_TEXT;
+		if (wrong)
+			serve_shell__refuse(s, r, status, wrong, type);
 	}
 	words__free(&w);
 	return status;

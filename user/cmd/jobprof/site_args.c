@@ -2,7 +2,6 @@
 /* Options of verbs on the index; where the index is; who the viewer is. */
 #include "cmd/jobprof/site_args.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,114 +16,14 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "cmd/jobprof/site_viewer.h"
+#include "cmd/jobprof/site_when.h"
 #include "cmd/jobprof/user_name.h"
 #include "index/queue.h"
 #include "index/running.h"
 #include "index/scan.h"
 #include "jobfile/profiles.h"
 
-/* ---- times */
-
-/* Midnight of the local day that is `days` before that of s, Unix time. */
-static double midnight_before(double s, int days)
-{
-	time_t t = (time_t)s;
-	struct tm tm;
-
-	localtime_r(&t, &tm);
-	tm.tm_mday -= days;
-	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
-	tm.tm_isdst = -1;
-	return (double)mktime(&tm);
-}
-
-static double midnight(int days_before)
-{
-	return midnight_before((double)time(NULL), days_before);
-}
-
-bool site_args__before(const struct job_filter *f, struct job_filter *before)
-{
-	const double until = isnan(f->until) ? midnight(-1) : f->until;
-	const double length = until - f->since;
-
-	*before = *f;
-	before->until = f->since;
-	if (!(length > 0) || !(length < 1e10))
-		return false;
-	if (midnight_before(f->since, 0) == f->since && midnight_before(until, 0) == until)
-		before->since = midnight_before(f->since, (int)lround(length / 86400));
-	else
-		before->since = f->since - length;
-	return true;
-}
-
-/* "24h" is that many hours ago; days, weeks, months and years begin at midnight. */
-static int parse_ago(double *s, const char *text)
-{
-	static const struct {
-		char letter;
-		int days;
-	} units[] = {{'d', 1}, {'w', 7}, {'m', 30}, {'y', 365}};
-	char number[16];
-	size_t n = strlen(text);
-	uint32_t count;
-
-	if (n < 2 || n >= sizeof(number))
-		return -EINVAL;
-	memcpy(number, text, n - 1);
-	number[n - 1] = '\0';
-	if (parse_u32(number, &count) || count > 100000)
-		return -EINVAL;
-	if (text[n - 1] == 'h') {
-		*s = (double)time(NULL) - 3600.0 * count;
-		return 0;
-	}
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (units[i].letter == text[n - 1]) {
-			*s = midnight((int)count * units[i].days);
-			return 0;
-		}
-	return -EINVAL;
-}
-
-static int parse_date(double *s, const char *text)
-{
-	static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d",
-					    "%Y-%m"};
-	double unix_time;
-
-	if (!parse_double(text, &unix_time) && unix_time > 1e8) {
-		*s = unix_time;
-		return 0;
-	}
-	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		struct tm tm = {.tm_mday = 1, .tm_isdst = -1};
-		const char *end = strptime(text, forms[i], &tm);
-
-		if (!end || *end)
-			continue;
-		*s = (double)mktime(&tm);
-		return 0;
-	}
-	return -EINVAL;
-}
-
-int site_args__parse_when(double *s, const char *option, const char *text)
-{
-	const bool is_one = !strcmp(option, "at") || !strcmp(option, "ran-at");
-
-	if (!is_one && !strcmp(text, "all")) {
-		*s = NAN;
-		return 0;
-	}
-	if (!parse_ago(s, text) || !parse_date(s, text))
-		return 0;
-	log_error("--%s %s: it is %s24h, 7d, 4w, 6m, 1y, 2026-11-01%s2026-11-01T08:00%s", option,
-		  text, is_one ? "one time: " : "", is_one ? " or " : ", ",
-		  is_one ? "" : " or all");
-	return 2;
-}
+/* ---- times and ranges */
 
 int site_args__take_since(void *to, const struct opt *o, const char *arg)
 {
@@ -132,7 +31,7 @@ int site_args__take_since(void *to, const struct opt *o, const char *arg)
 
 	a->since_word = arg;
 	a->is_since_given = true;
-	return site_args__parse_when(&a->filter.since, o->name, arg);
+	return site_when__parse(&a->filter.since, o->name, arg);
 }
 
 int site_args__take_until(void *to, const struct opt *o, const char *arg)
@@ -140,7 +39,7 @@ int site_args__take_until(void *to, const struct opt *o, const char *arg)
 	struct site_args *a = to;
 
 	a->until_word = arg;
-	return site_args__parse_when(&a->filter.until, o->name, arg);
+	return site_when__parse(&a->filter.until, o->name, arg);
 }
 
 /* Reads "4", "4-16" or "8-"; `parse` reads each number. 0 or -EINVAL. */
@@ -161,26 +60,6 @@ static int parse_range(double *least, double *most, const char *arg,
 	if (!dash)
 		*most = *least;
 	return dash && *dash ? parse(dash, most) : 0;
-}
-
-static int parse_span(const char *text, double *s)
-{
-	static const struct {
-		char letter;
-		double s;
-	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-	size_t n = strlen(text);
-	char number[16];
-
-	if (n < 2 || n > sizeof(number))
-		return -EINVAL;
-	snprintf(number, sizeof(number), "%.*s", (int)n - 1, text);
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (units[i].letter == text[n - 1] && !parse_double(number, s)) {
-			*s *= units[i].s;
-			return 0;
-		}
-	return -EINVAL;
 }
 
 static int parse_percent(const char *text, double *share)
@@ -228,7 +107,7 @@ int site_args__take_range(void *to, const struct opt *o, const char *arg)
 		[RANGE_NODES] = {"nodes", "it is a number, as 4, or a range, as 4-16 or 8-",
 				 parse_double},
 		[RANGE_RAN] = {"ran", "it is a time, as 90s, or a range, as 1h- or 10m-2h",
-			       parse_span},
+			       site_when__parse_span},
 		[RANGE_CPU] = {"cpu-share", share, parse_percent},
 		[RANGE_MEMORY] = {"memory-share", share, parse_percent},
 		[RANGE_LIMIT] = {"limit-share", share, parse_percent},
@@ -245,7 +124,8 @@ int site_args__take_range(void *to, const struct opt *o, const char *arg)
 		i++;
 	a->range_word[i] = arg;
 	if (parse_range(&least, &most, arg, of[i].parse) || most < least ||
-	    (of[i].parse != parse_double && of[i].parse != parse_span && !strchr(arg, '-'))) {
+	    (of[i].parse != parse_double && of[i].parse != site_when__parse_span &&
+	     !strchr(arg, '-'))) {
 		log_error("--%s %s: %s", o->name, arg, of[i].form);
 		return 2;
 	}
@@ -272,7 +152,7 @@ int site_args__take_jobs(void *to, const struct opt *o, const char *arg)
 int site_args__take_ran_at(void *to, const struct opt *o, const char *arg)
 {
 	struct site_args *a = to;
-	int status = site_args__parse_when(&a->filter.ran_at, o->name, arg);
+	int status = site_when__parse(&a->filter.ran_at, o->name, arg);
 
 	a->ran_at_word = arg;
 	if (!a->is_since_given) {
@@ -318,7 +198,7 @@ void site_args__init(struct site_args *a, const char *since)
 {
 	*a = (struct site_args){.since_word = since};
 	job_filter__init(&a->filter);
-	site_args__parse_when(&a->filter.since, "since", since);
+	site_when__parse(&a->filter.since, "since", since);
 	read_config(a);
 }
 

@@ -6,6 +6,7 @@
 #ifndef JP_CMD_JOBPROF_SITE_ARGS_H
 #define JP_CMD_JOBPROF_SITE_ARGS_H
 
+#include <errno.h>
 #include <jansson.h>
 
 #include "base/options.h"
@@ -33,9 +34,6 @@ struct site_args {
 	bool as_it_is;	/* the user's own index is not brought up to date, and may be absent */
 };
 
-/* "7d", "2026-11-01", "all", which is NaN, as Unix time. 0, or 2, which is logged with the name of
- * the option. */
-int site_args__parse_when(double *s, const char *option, const char *text);
 int site_args__take_since(void *to, const struct opt *o, const char *arg);
 int site_args__take_until(void *to, const struct opt *o, const char *arg);
 int site_args__take_ran_at(void *to, const struct opt *o, const char *arg);
@@ -120,6 +118,17 @@ void site_args__print_states(FILE *out);
 		'a', "all", NULL, "all rows", OPT_FLAG(type, site.all)            \
 	}
 
+/* Columns of jobs are sorted by it without --sort. */
+#define SITE_BY_LOSS "lost_core_s, with --finding RULE finding_core_s, of unknown held_core_s"
+/* print_sorts(): calls site_filter__print_sorts(); by: the default. */
+#define OPT_SORT(type, by)                                                          \
+	{                                                                           \
+		0, "sort", "COLUMN",                                                \
+			"by this column, the largest first; -COLUMN: the smallest " \
+			"(default " by ")",                                         \
+			OPT_TEXT(type, sort), .values = print_sorts                 \
+	}
+
 /* since: the default of --since, as "7d". */
 void site_args__init(struct site_args *a, const char *since);
 /* Opens the index to read; the user's own is made and brought up to date, unless as_it_is. 0, or
@@ -139,9 +148,18 @@ void site_filter__hint(const struct site_args *a, struct index *ix, const struct
  * of these; nothing if the share is 0 or NaN. */
 void site_filter__print_unknown(double share, const char *what);
 
+/* The exit status of a query's error: 2 where the filter was wrong. */
+static inline int site_args__status(int err)
+{
+	return err == -EINVAL ? 2 : err ? 1 : 0;
+}
+
 /* The column that --sort names, behind a "-" or without. NULL: there is none, logged. */
 const struct site_column *site_filter__sort(const char *word, const struct site_column *columns,
 					    unsigned n);
+
+/* Prints the words of --sort. */
+void site_filter__print_sorts(FILE *out, const struct site_column *columns, size_t n);
 
 /* Logs that there is no index at that place. */
 void site_args__say_none(const char *where);
@@ -164,10 +182,6 @@ int site_args__make_way(const char *path);
 
 /* A scan's function that judges profiles, in limited children. */
 int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, void *arg);
-
-/* Sets `before` to the time that precedes the filter's: as many days, or as many seconds unless
- * both ends are midnights. A filter without an end lasts to the end of today. False: none. */
-bool site_args__before(const struct job_filter *f, struct job_filter *before);
 
 /* Price of core-seconds and GPU-seconds at the site's prices per hour; one of the two may be
  * unknown or without a price. NaN: both are. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/jobprof/site_when.h"
 #include "findings/findings.h"
 #include "index/many.h"
 #include "index/slower.h"
@@ -403,8 +404,9 @@ static int fill_asked(struct digest *d, struct db_value *v)
 	return err;
 }
 
-static int fill_finding(struct found *f, const struct db_value *v)
+static int fill_finding(void *arg, const struct db_value *v)
 {
+	struct found *f = arg;
 	const bool is_task = v[2].type == DB_INT && v[3].type == DB_INT;
 	char job[MANY_JOB];
 
@@ -427,27 +429,18 @@ static int fill_finding(struct found *f, const struct db_value *v)
 /* One query for all rules: each for itself would read all jobs again. */
 static int fill_findings(struct digest *d, struct found *f)
 {
-	struct db_rows r = {0};
 	struct query q;
-	int err = query__init(&q);
 
+	query__init(&q);
 	query__add(&q,
 		   "SELECT t.rule, t.job_id, t.array_id, t.array_task, t.u FROM (SELECT f.rule, "
 		   "j.job_id, j.array_id, j.array_task, j.\"user\" AS u, row_number() OVER "
 		   "(PARTITION BY f.rule ORDER BY COALESCE(j.disagrees, 0), f.cost_core_s DESC "
 		   "NULLS LAST, j.start DESC, j.id DESC) AS n FROM job j JOIN finding f ON f.job "
 		   "= j.id");
-	if (!err)
-		err = query__where(&q, &d->site->filter, &d->viewer);
+	query__where(&q, &d->site->filter, &d->viewer);
 	query__add(&q, ") t WHERE t.n = 1");
-	if (!err)
-		err = query__ask(&q, d->ix.db, &r);
-	while (!err && db_rows__next(&r))
-		err = fill_finding(f, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	query__free(&q);
-	return err;
+	return query__each(&q, d->ix.db, fill_finding, f);
 }
 
 /* Of each row that asks for a mail, and of each finding. */
@@ -489,7 +482,7 @@ static int find_all(struct digest *d, struct found *f)
 static void set_before(struct digest *d)
 {
 	d->has_before =
-		site_args__before(&d->site->filter, &d->before) && isnan(d->site->filter.ran_at);
+		site_when__before(&d->site->filter, &d->before) && isnan(d->site->filter.ran_at);
 	if (!d->has_before)
 		d->before.since = NAN;
 }

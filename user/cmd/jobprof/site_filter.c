@@ -34,29 +34,75 @@ static int check_state(const char *list)
 	return 0;
 }
 
-static int check_jobs(const char *list)
+/* *n: how many there are. */
+static int check_jobs(const char *list, unsigned *n)
 {
 	struct jobspec *jobs = NULL;
 	char bad[256];
-	unsigned n;
-	int err = list ? jobspec__parse(&jobs, &n, list, bad, sizeof(bad)) : 0;
+	int err = list ? jobspec__parse(&jobs, n, list, bad, sizeof(bad)) : 0;
 
 	free(jobs);
 	if (err)
-		log_error("--jobs %s", err == -EINVAL ? bad : strerror(-err));
+		log_error("--jobs %s",
+			  err == -EINVAL  ? bad
+			  : err == -E2BIG ? "LIST: it has too many words"
+					  : strerror(-err));
 	return err ? 2 : 0;
 }
 
-static int check_nodes(const char *list)
+static int check_nodes(const char *list, unsigned *n)
 {
 	struct string_list nodes = {0};
-	char bad[128] = "";
+	char bad[128];
 	int err = list ? hostlist__parse(&nodes, list, bad, sizeof(bad)) : 0;
 
+	*n = nodes.n;
 	string_list__free(&nodes);
-	if (err)
+	if (err == -EINVAL)
 		log_error("--node %s: \"%s\" is no list of nodes such as n1,n[2-4]", list, bad);
+	else if (err)
+		log_error("--node %s: %s", list,
+			  err == -E2BIG ? "it has too many words" : strerror(-err));
 	return err ? 2 : 0;
+}
+
+static unsigned words_of(const char *list)
+{
+	unsigned n = list ? 1 : 0;
+
+	for (; list && *list; list++)
+		n += *list == ',';
+	return n;
+}
+
+#define WORDS_MAX 480 /* QUERY_ARGS, less what questions have of their own */
+
+/* Jobs are looked for by two numbers each. */
+static int check_words(const struct job_filter *f, unsigned jobs, unsigned nodes)
+{
+	const struct {
+		const char *name;
+		unsigned n;
+	} of[] = {{"jobs", 2 * jobs},
+		  {"node", nodes},
+		  {"user", words_of(f->user)},
+		  {"project", words_of(f->account)},
+		  {"state", words_of(f->state)},
+		  {"partition", words_of(f->partition)},
+		  {"cluster", words_of(f->cluster)},
+		  {"signature", words_of(f->signature)}};
+	unsigned sum = 0, longest = 0;
+
+	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		sum += of[i].n;
+		longest = of[i].n > of[longest].n ? i : longest;
+	}
+	if (sum <= WORDS_MAX)
+		return 0;
+	log_error("--%s: these are too many words, %u: all lists together may have %d, in which a "
+		  "job counts twice",
+		  of[longest].name, of[longest].n, WORDS_MAX);
+	return 2;
 }
 
 static int check_tag(const char *tag)
@@ -109,6 +155,7 @@ static int check_empty(const struct job_filter *f)
 
 int site_filter__check(const struct site_args *a)
 {
+	unsigned jobs = 0, nodes = 0;
 	int status = check_times(a);
 
 	if (!status)
@@ -122,10 +169,12 @@ int site_filter__check(const struct site_args *a)
 	if (!status)
 		status = check_state(a->filter.state);
 	if (!status)
-		status = check_jobs(a->filter.jobs);
+		status = check_jobs(a->filter.jobs, &jobs);
 	if (!status)
 		status = check_tag(a->filter.tag);
-	return status ? status : check_nodes(a->filter.node);
+	if (!status)
+		status = check_nodes(a->filter.node, &nodes);
+	return status ? status : check_words(&a->filter, jobs, nodes);
 }
 
 /* ---- findings */
@@ -234,6 +283,12 @@ const struct site_column *site_filter__sort(const char *word, const struct site_
 	log_error("--sort %s: there is no such column; %s%s", word,
 		  nearest ? "did you mean " : "--json shows them", nearest ? nearest : "");
 	return NULL;
+}
+
+void site_filter__print_sorts(FILE *out, const struct site_column *columns, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "%s ", columns[i].key);
 }
 
 /* ---- no job */

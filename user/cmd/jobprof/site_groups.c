@@ -12,6 +12,7 @@
 #include "base/known.h"
 #include "base/log.h"
 #include "cmd/jobprof/site_points.h"
+#include "cmd/jobprof/site_when.h"
 #include "index/many.h"
 #include "index/sums.h"
 
@@ -371,7 +372,7 @@ static int ask_before(struct index *ix, const struct question *now, const struct
 	struct question q = *now;
 	struct job_filter filter;
 
-	if (!now->g->before || now->o->by->is_day || !site_args__before(now->filter, &filter))
+	if (!now->g->before || now->o->by->is_day || !site_when__before(now->filter, &filter))
 		return 0;
 	q.filter = &filter;
 	q.part = now->g->before;
@@ -393,88 +394,41 @@ static int ask_more(struct index *ix, const struct question *now, struct site_ta
 
 #define POINTS 10
 
-/* What a row lost, and held with a profile, in each part of the time. */
-struct over_time {
-	double lost[POINTS], held[POINTS];
-};
-
+/* What each row lost, and held with a profile, in each part of the time. table: of sums, NULL: rows
+ * of jobs. */
 static int write_points(struct query *q, const struct question *of, const struct site_points *p,
-			const struct site_table *keys, bool is_sums)
+			const struct site_table *t, const char *table)
 {
-	int err = 0;
+	struct site_table named = *t; /* without the sum */
+	struct question keyed = *of;
+	int err;
 
 	query__add(q, "SELECT COALESCE(");
-	add_key(q, of, is_sums ? "day" : NULL);
+	add_key(q, of, table);
 	query__add(q, ", ''), ");
-	site_points__add(p, q, is_sums);
-	query__add(q, is_sums ? ", sum(s.lost_core_s), sum(s.profiled_core_s) FROM day s"
-			      : ", sum(j.lost_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 "
-				"ELSE j.held_core_s END) FROM job j");
-	if (is_sums)
-		query__where_sums(q, "day", of->filter, of->v);
-	else
-		err = query__where(q, of->filter, of->v);
-	if (!err && !is_sums) {
-		struct question keyed = *of;
-		struct site_table named = *keys; /* without the sum */
-
-		named.nrows--;
-		keyed.keys = &named;
-		add_keys(q, &keyed, NULL);
-	}
+	site_points__add(p, q, table);
+	query__add(q, table ? ", sum(s.lost_core_s), sum(s.profiled_core_s)"
+			    : ", sum(j.lost_core_s), sum(CASE WHEN j.findings IS NULL THEN 0.0 "
+			      "ELSE j.held_core_s END)");
+	add_from(q, of, table);
+	err = add_where(q, of, table);
+	named.nrows--;
+	keyed.keys = &named;
+	if (!err)
+		add_keys(q, &keyed, table);
 	query__add(q, " GROUP BY 1, 2 ORDER BY 1, 2");
 	return err;
 }
 
-/* Sets the column of the row of that name, as far as the table has one. */
-static int set_points(const struct question *q, struct site_table *t, const char *key,
-		      const struct over_time *w, unsigned n)
+/* The table of sums that has these parts; NULL: rows of jobs must be asked. */
+static const char *points_from(struct index *ix, const struct question *of,
+			       const struct site_points *p)
 {
-	char text[SITE_SERIES];
-	double share[POINTS];
-
-	for (unsigned i = 0; i < n; i++)
-		share[i] = w->held[i] > 0 ? w->lost[i] / w->held[i] : NAN;
-	for (unsigned i = 0; i + 1 < t->nrows; i++) {
-		struct db_value *v = &t->cells[(size_t)i * t->ncolumns];
-
-		if (strcmp(v->type == DB_TEXT ? v->text : "", key) != 0)
-			continue;
-		v += q->g->points_at;
-		*v = db_value__text(strdup(site_series__text(text, share, n)));
-		return v->text ? 0 : -ENOMEM;
-	}
-	return 0;
-}
-
-/* Takes the parts of one row after the other, which come in the order of names. */
-static int take_points(struct db_rows *r, const struct question *q, struct site_table *t,
-		       unsigned n)
-{
-	struct over_time w = {0};
-	char *key = NULL;
-	int err = 0;
-
-	while (!err && db_rows__next(r)) {
-		const int64_t at = r->v[1].i;
-
-		if (!key || strcmp(key, r->v[0].text) != 0) {
-			err = key ? set_points(q, t, key, &w, n) : 0;
-			free(key);
-			key = strdup(r->v[0].text);
-			w = (struct over_time){0};
-		}
-		if (!key)
-			return -ENOMEM;
-		if (at < 0 || at >= n)
-			continue;
-		w.lost[at] = known__sum(db_value__number(&r->v[2]), 0);
-		w.held[at] = known__sum(db_value__number(&r->v[3]), 0);
-	}
-	if (!err && key)
-		err = set_points(q, t, key, &w, n);
-	free(key);
-	return err ? err : r->err;
+	if (!of->o->by->in_sums)
+		return NULL;
+	if (p->of == PARTS_OF_MONTHS)
+		return query__sums_for(ix, of->filter);
+	return query__is_of_days(ix, of->filter) ? "day" : NULL;
 }
 
 static int ask_points(struct index *ix, const struct question *of, struct site_table *t)
@@ -485,19 +439,19 @@ static int ask_points(struct index *ix, const struct question *of, struct site_t
 	struct query q;
 	int err;
 
-	if (!is_wanted || of->o->by->is_node || t->nrows < 2)
+	if (!is_wanted || of->o->by->is_node || of->o->by->is_day || t->nrows < 2)
 		return 0;
 	site_points__init(&p, ix, of->filter, POINTS);
+	site_points__use_months(&p);
 	if (!p.n)
 		return 0;
 	err = query__init(&q);
 	if (!err)
-		err = write_points(&q, of, &p, t,
-				   of->o->by->in_sums && query__is_of_days(ix, of->filter));
+		err = write_points(&q, of, &p, t, points_from(ix, of, &p));
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err)
-		err = take_points(&r, of, t, p.n);
+		err = site_points__take(&p, &r, t, of->g->points_at);
 	db_rows__end(&r);
 	query__free(&q);
 	return err;
@@ -531,14 +485,6 @@ static void derive(const struct question *q, struct site_table *t, const struct 
 	}
 }
 
-/* The cluster behind the name of a node. */
-static const char *cluster_of(const struct db_value *key)
-{
-	const char *tab = key->type == DB_TEXT ? strchr(key->text, '\t') : NULL;
-
-	return tab ? tab + 1 : "";
-}
-
 /* By the column of the question arg, which may be the clusters of nodes, behind all others. */
 static int by_column(const void *a, const void *b, void *arg)
 {
@@ -546,7 +492,8 @@ static int by_column(const void *a, const void *b, void *arg)
 	const struct question *of = arg;
 	const unsigned column = of->order;
 	const bool is_cluster = column == of->g->ncolumns;
-	const int by_cluster = is_cluster ? strcmp(cluster_of(x), cluster_of(y)) : 0;
+	const int by_cluster =
+		is_cluster ? strcmp(site_group__cluster(x), site_group__cluster(y)) : 0;
 	const double p = is_cluster ? by_cluster : db_value__number(&x[column]),
 		     q = is_cluster ? 0 : db_value__number(&y[column]);
 
@@ -604,175 +551,6 @@ static int ask_all(struct index *ix, const struct question *q, struct site_table
 
 /* ---- the verb */
 
-/* The clusters of nodes become a column of their own, the second one, for which columns has room.
- * 0 or -ENOMEM. */
-static int split_nodes(struct site_table *t, struct site_column *columns)
-{
-	const size_t n = t->ncolumns, row = (n + 1) * sizeof(*t->cells);
-	struct db_value *cells = t->nrows ? calloc(t->nrows, row) : NULL;
-	const struct site_column of_cluster = columns[n];
-	bool is_any = false;
-
-	if (!cells)
-		return t->nrows ? -ENOMEM : 0;
-	for (size_t i = 0; i < t->nrows; i++) {
-		struct db_value *to = &cells[i * (n + 1)];
-		const char *name;
-
-		memcpy(&to[0], &t->cells[i * n], sizeof(*to));
-		memcpy(&to[2], &t->cells[i * n + 1], (n - 1) * sizeof(*to));
-		name = cluster_of(to);
-		to[1] = db_value__text(*name ? strdup(name) : NULL);
-		is_any |= to[1].type == DB_TEXT;
-		if (to->type == DB_TEXT)
-			((char *)to->text)[strcspn(to->text, "\t")] = '\0';
-	}
-	free(t->cells);
-	t->cells = cells;
-	t->ncolumns++;
-	memmove(&columns[2], &columns[1], (n - 1) * sizeof(*columns));
-	columns[1] = of_cluster;
-	/* Text has it where there are several. */
-	if (is_any && cells[(t->nrows - 1) * (n + 1) + 1].type == DB_NULL)
-		columns[1].rank = 0;
-	return 0;
-}
-
-/* Days of rows were numbers. 0 or -ENOMEM. */
-static int name_days(struct site_table *t)
-{
-	for (unsigned i = 0; i + t->has_sum < t->nrows; i++) {
-		struct db_value *key = &t->cells[(size_t)i * t->ncolumns];
-		const time_t at = key->type == DB_TEXT ? (time_t)atoll(key->text) * 86400 : 0;
-		struct tm tm = {0};
-		char *text = at > 0 && gmtime_r(&at, &tm) ? malloc(16) : NULL;
-
-		if (at <= 0)
-			continue;
-		if (!text)
-			return -ENOMEM;
-		strftime(text, 16, "%Y-%m-%d", &tm);
-		free((char *)key->text);
-		*key = db_value__text(text);
-	}
-	return 0;
-}
-
-/* Prints the command that shows more of the row of that name; cluster: of a node, NULL: as asked
- * for. */
-static void print_command(const struct question *q, const char *key, const char *cluster)
-{
-	const struct site_group *by = q->o->by;
-	struct site_args of = q->o->site;
-	char *all = NULL;
-
-	if (by->is_text && asprintf(&all, "=%s", key) < 0)
-		return;
-	if (cluster)
-		of.filter.cluster = cluster;
-	printf("  %s --%s ", by->next ? q->g->command->name : "jobprof jobs", by->word);
-	site_args__print_word(stdout, all ? all : key);
-	free(all);
-	if (by->next)
-		printf(" --by %s", by->next);
-	else if (q->g->narrow)
-		q->g->narrow(&of);
-	site_args__print_options(&of, by->word);
-	putchar('\n');
-}
-
-/* Prints how to see more of the first row that has a name. */
-static void print_next(const struct question *q, const struct site_table *t)
-{
-	const struct db_value *key = t->cells;
-
-	for (unsigned i = 0; i + 1 < t->nrows; i++, key += t->ncolumns) {
-		const char *cluster = q->o->by->is_node ? key[1].text : NULL;
-
-		if (key->type != DB_TEXT || !site_args__is_word(key->text) ||
-		    (cluster && !site_args__is_word(cluster)))
-			continue;
-		printf("More of the %s%s:\n", i ? "first with a name" : "first",
-		       q->g->but && !q->o->by->next ? q->g->but : "");
-		print_command(q, key->text, cluster);
-		return;
-	}
-}
-
-#define LINE 80
-
-/* Prints what the printed columns are, in lines of at most LINE columns. */
-static void print_notes(const struct question *q, const struct site_table *t)
-{
-	const unsigned width = site_table__width(stdout);
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	for (unsigned i = 0; out && i < q->g->nnotes; i++) {
-		const struct site_note *n = &q->g->notes[i];
-
-		if (!n->key || site_table__shows(t, width, n->key))
-			fprintf(out, "%s%s", ftell(out) > 0 ? "; " : "", n->text);
-	}
-	if (out && q->o->by->is_node && q->filter->node)
-		fprintf(out, "%sall: these jobs on all of their nodes", ftell(out) > 0 ? "; " : "");
-	if (out && ftell(out) > 0)
-		putc('.', out);
-	if (out && !fclose(out) && *text) {
-		site_table__wrap(text, LINE, stdout);
-		putchar('\n');
-	}
-	free(text);
-}
-
-static void print_foot(const struct question *q, const struct site_table *t)
-{
-	char count[SITE_CELL];
-
-	if (t->nrows < 2)
-		return;
-	putchar('\n');
-	print_notes(q, t);
-	site_cell__put(count, CELL_COUNT, *q->count);
-	if (*q->count > t->nrows - 1)
-		printf("%u of %s; --all prints all.%c", t->nrows - 1, count,
-		       q->o->by->is_day ? '\n' : ' ');
-	if (!q->o->by->is_day)
-		print_next(q, t);
-}
-
-static json_t *about_json(const struct question *q, double without_profile)
-{
-	json_t *o = json_pack("{s:s}", "by", q->o->by->word);
-
-	json__set(o, "groups", json__whole(*q->count));
-	if (q->o->site.core_h > 0 || q->o->site.gpu_h > 0)
-		json__set(o, "currency", json__text(q->o->site.currency));
-	if (q->g->and_unknown)
-		JSON_NUMBERS(o, {"without_profile", without_profile});
-	return o;
-}
-
-/* Prints the answer in the form that was asked for. Returns the exit status. */
-static int print_answer(const struct question *q, struct site_table *t, struct site_column *columns,
-			double without_profile)
-{
-	const struct site_args *a = &q->o->site;
-	const bool is_text = !a->json && !a->csv;
-	int status = 0;
-
-	if (is_text)
-		q->g->head(&t->cells[(size_t)(t->nrows - 1) * t->ncolumns], a, without_profile);
-	if ((q->o->by->is_node && split_nodes(t, columns)) || (q->o->by->is_day && name_days(t)))
-		return 1;
-	if (!is_text || t->nrows > 1)
-		status = site_args__print(a, t, about_json(q, without_profile));
-	if (!status && is_text)
-		print_foot(q, t);
-	return status;
-}
-
 int site_groups__run(const struct site_groups *g, struct site_groups_options *o)
 {
 	struct site_column own[COLUMNS];
@@ -798,7 +576,7 @@ int site_groups__run(const struct site_groups *g, struct site_groups_options *o)
 	err = ask_all(&ix, &q, &t);
 	if (!err && g->and_unknown)
 		err = many__without_profile(&ix, q.filter, &viewer, g->and_unknown, &without);
-	status = err == -EINVAL ? 2 : err ? 1 : print_answer(&q, &t, own, without);
+	status = err ? site_args__status(err) : site_groups__print(g, o, &t, own, count, without);
 	if (!status && t.nrows < 2)
 		site_filter__hint(&o->site, &ix, &viewer);
 	site_table__free(&t);

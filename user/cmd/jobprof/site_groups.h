@@ -3,6 +3,8 @@
 #ifndef JP_CMD_JOBPROF_SITE_GROUPS_H
 #define JP_CMD_JOBPROF_SITE_GROUPS_H
 
+#include <string.h>
+
 #include "cmd/jobprof/site_args.h"
 
 /* What the jobs of a row share. `next`: the group that splits such a row further, or NULL. */
@@ -82,6 +84,20 @@ struct site_groups {
 	void (*narrow)(struct site_args *a);
 	const char *but;
 };
+
+/* The cluster behind the name of a node. */
+static inline const char *site_group__cluster(const struct db_value *key)
+{
+	const char *tab = key->type == DB_TEXT ? strchr(key->text, '\t') : NULL;
+
+	return tab ? tab + 1 : "";
+}
+
+/* Prints the rows, and their sum as the last one, in the form that was asked for; all: how many
+ * rows there are. t has these columns, with room for another one. Returns the exit status. */
+int site_groups__print(const struct site_groups *g, const struct site_groups_options *o,
+		       struct site_table *t, struct site_column *columns, double all,
+		       double without_profile);
 
 /* Runs the verb with its options. Returns the exit status. */
 int site_groups__run(const struct site_groups *g, struct site_groups_options *o);

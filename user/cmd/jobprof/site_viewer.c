@@ -17,6 +17,7 @@
 #include "base/foreign.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "cmd/jobprof/site_when.h"
 #include "cmd/jobprof/user_name.h"
 #include "index/coordinators.h"
 
@@ -155,10 +156,7 @@ void site_viewer__init(struct viewer *v, const char *path, bool is_own)
 
 static bool is_midnight(double s)
 {
-	const time_t t = (time_t)s;
-	struct tm tm;
-
-	return isnan(s) || (localtime_r(&t, &tm) && !tm.tm_hour && !tm.tm_min && !tm.tm_sec);
+	return isnan(s) || site_when__is_midnight(s);
 }
 
 /* Whether a question is about sums that cannot single out a job, but by its day and name. */

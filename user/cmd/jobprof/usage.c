@@ -113,8 +113,7 @@ static const struct site_note notes[] = {
 
 static void print_sorts(FILE *out)
 {
-	for (size_t i = 1; i < N_COLUMNS; i++)
-		fprintf(out, "%s ", columns[i].key);
+	site_filter__print_sorts(out, columns + 1, N_COLUMNS - 1);
 }
 
 static const struct opt opts[] = {
@@ -126,10 +125,7 @@ static const struct opt opts[] = {
 	 "how much of CPUs, memory and time limits was used: core time and jobs by 5 percent",
 	 OPT_FLAG(struct site_groups_options, histograms)},
 	OPTS_FILTER(struct site_groups_options),
-	{0, "sort", "COLUMN",
-	 "by this column, the largest first; -COLUMN: the smallest "
-	 "(default lost_core_s, with --finding RULE finding_core_s, of unknown held_core_s)",
-	 OPT_TEXT(struct site_groups_options, sort), .values = print_sorts},
+	OPT_SORT(struct site_groups_options, SITE_BY_LOSS),
 	OPTS_DATABASE(struct site_groups_options),
 	OPTS_FORM(struct site_groups_options),
 	{0},

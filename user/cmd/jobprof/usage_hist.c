@@ -187,7 +187,7 @@ int usage_hist__run(struct site_args *a)
 		return status;
 	for (unsigned i = 0; !err && i < QUANTITIES; i++)
 		err = ask(&ix, &quantities[i], a, &viewer, &h[i]);
-	status = err == -EINVAL ? 2 : err ? 1 : print_all(a, h);
+	status = err ? site_args__status(err) : print_all(a, h);
 	index__close(&ix);
 	return status;
 }

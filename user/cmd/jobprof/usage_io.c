@@ -569,7 +569,7 @@ int usage_io__run(struct site_args *a)
 		err = add_usual(&ix, a, &viewer, &t.usual);
 	if (!err)
 		err = many__without_profile(&ix, &a->filter, &viewer, NULL, &t.without_profile);
-	status = err == -EINVAL ? 2 : err ? 1 : print_all(a, &t);
+	status = err ? site_args__status(err) : print_all(a, &t);
 	if (!status && !(db_value__number(&t.moved.cells[1]) > 0))
 		site_filter__hint(a, &ix, &viewer);
 	json_decref(t.histograms);
