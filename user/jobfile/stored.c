@@ -311,13 +311,15 @@ static uint8_t *bytes_of(hid_t set, size_t most, size_t *n)
 static char *unpacked(const uint8_t *bytes, size_t n, size_t most)
 {
 	struct libdeflate_decompressor *d = n > 4 ? libdeflate_alloc_decompressor() : NULL;
-	size_t size = 0;
+	size_t size = 0, used;
 	char *text;
 
 	for (unsigned i = 0; d && i < 4; i++)
 		size |= (size_t)bytes[n - 4 + i] << 8 * i;
 	text = d && size <= most ? calloc(1, size + 1) : NULL;
-	if (text && libdeflate_gzip_decompress(d, bytes, n, text, size, NULL) != LIBDEFLATE_SUCCESS) {
+	if (text && (libdeflate_gzip_decompress_ex(d, bytes, n, text, size, &used, NULL) !=
+			     LIBDEFLATE_SUCCESS ||
+		     used != n)) {
 		free(text);
 		text = NULL;
 	}

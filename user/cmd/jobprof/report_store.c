@@ -100,14 +100,23 @@ static bool is_usual(const struct job_input *in, const struct report_opts *o)
 	return !o->force && !in->nsteps && !in->nodes;
 }
 
+/* What a page is made of. A file without a job's id has that of its name. */
 struct made_by {
 	char maker[FILE_ROW_MAKER], peaks[24];
+	const char *name;
 	time_t written_s;
 };
 
-static struct made_by made_by_now(const struct report_opts *o, time_t written_s)
+static const char *name_of(const char *path)
 {
-	struct made_by by = {.written_s = written_s};
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static struct made_by made_by_now(const struct report_opts *o, const struct job_input *in)
+{
+	struct made_by by = {.name = name_of(in->path), .written_s = time(NULL)};
 	struct rules_text rules;
 
 	rules_text__read(&rules, o->rules);
@@ -119,8 +128,13 @@ static struct made_by made_by_now(const struct report_opts *o, time_t written_s)
 
 static json_t *page_by(const struct made_by *by)
 {
-	return json_pack("{s:s, s:s, s:f}", "made_by", by->maker, "peaks", by->peaks, "written",
-			 (double)by->written_s);
+	json_t *o = json_object();
+
+	json__set(o, "made_by", json__text(by->maker));
+	json__set(o, "peaks", json__text(by->peaks));
+	json__set(o, "file", json__text(by->name));
+	json__set(o, "file_mtime", json_integer(by->written_s));
+	return o;
 }
 
 /* What the child sent. */
@@ -164,7 +178,7 @@ static int store(const struct taken *t, const struct report_opts *o, const struc
 int report_store__take(struct message *m, const struct report_opts *o, const struct job_input *in,
 		       const struct timespec *read_at)
 {
-	struct taken t = {.text = message__take_text(m), .by = made_by_now(o, time(NULL))};
+	struct taken t = {.text = message__take_text(m), .by = made_by_now(o, in)};
 	int status = 1;
 
 	t.report = json_loads(t.text, 0, NULL);
@@ -187,15 +201,42 @@ int report_store__take(struct message *m, const struct report_opts *o, const str
 
 /* Whether this program would make the same page of the file, which has not been written since. Where
  * this machine has no peaks, those of the machine that stored the page are better than none. */
-static bool is_current(const json_t *by, const struct file_row_judge *j, const struct stat *st)
+static bool is_current(const json_t *by, const char *path, const struct file_row_judge *j,
+		       const struct stat *st)
 {
 	char peaks[24];
 	const uint64_t own = peaks__digest();
 
 	snprintf(peaks, sizeof(peaks), "%016" PRIx64, own);
 	return !strcmp(json__text_of(by, "made_by"), j->maker) &&
-	       (!own || !strcmp(json__text_of(by, "peaks"), peaks)) && !st->st_mtim.tv_nsec &&
-	       json__number_of(by, "written") == (double)st->st_mtim.tv_sec;
+	       (!own || !strcmp(json__text_of(by, "peaks"), peaks)) &&
+	       !strcmp(json__text_of(by, "file"), name_of(path)) && !st->st_mtim.tv_nsec &&
+	       json__number_of(by, "file_mtime") == (double)st->st_mtim.tv_sec;
+}
+
+/* Whether it has the parts of such a page and no others, by which a browser would take it for another
+ * page. What is in the parts is drawn as it is. */
+static bool has_parts(const json_t *page)
+{
+	static const char *const objects[] = {"job",	       "facts",	   "time_budget",
+					      "thread_budget", "culprits", "samples",
+					      "pop",	       "clusters", "fold",
+					      "marks",	       "pika",	   "io",
+					      "coverage",      "missing",  "page"};
+	static const char *const arrays[] = {"findings", "not_given", "rule_errors", "commands"};
+
+	const size_t n = sizeof(objects) / sizeof(*objects) + sizeof(arrays) / sizeof(*arrays);
+
+	if (json_object_size(page) != n + 2 || !json_object_get(page, "format") ||
+	    !json_object_get(page, "alike"))
+		return false;
+	for (size_t i = 0; i < sizeof(objects) / sizeof(*objects); i++)
+		if (!json_is_object(json_object_get(page, objects[i])))
+			return false;
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++)
+		if (!json_is_array(json_object_get(page, arrays[i])))
+			return false;
+	return true;
 }
 
 static bool is_believed(const json_t *page, const struct file_row_judge *j)
@@ -204,7 +245,7 @@ static bool is_believed(const json_t *page, const struct file_row_judge *j)
 	bool fits;
 
 	row__init(&r);
-	fits = json_is_object(json_object_get(page, "page")) && !row__of_report(&r, page) &&
+	fits = has_parts(page) && !row__of_report(&r, page) &&
 	       r.nfindings == json_array_size(json_object_get(page, "findings")) &&
 	       file_row_judge__can_find(j, &r);
 	row__free(&r);
@@ -222,7 +263,7 @@ static json_t *read_page(const char *path, const struct file_row_judge *j)
 		return NULL;
 	text = stored__page(file, PAGE_MAX, &by);
 	reader__free(file);
-	if (text && is_current(by, j, &st))
+	if (text && is_current(by, path, j, &st))
 		page = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	free(text);
 	json_decref(by);
