@@ -11,12 +11,11 @@ import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
-from besideslib import put_bursts, put_stacks
+from besideslib import MARK, change_analysis, mark_page, page_of, put_bursts, put_page, put_stacks
 from jobs import Job
 from layout import START
 from lib import *
 
-MARK = "this is of the stored page"
 PEAKS = "/absent"
 
 
@@ -42,38 +41,6 @@ def made(name="job_4711.h5", store=True, peaks=None):
     return path
 
 
-def page_of(path):
-    with h5py.File(path, "r") as f:
-        return json.loads(gzip.decompress(f["analysis/page"][()].tobytes()))
-
-
-def change(path, make):
-    """Writes to the file, whose time stays."""
-    times = os.stat(path)
-    with h5py.File(path, "r+") as f:
-        make(f["analysis"])
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-
-
-def put(path, data, **other):
-    """Another page, with the attributes of the old one but for some."""
-    def make(g):
-        attributes = {**g["page"].attrs, **other}
-        del g["page"]
-        g.create_dataset("page", data=numpy.frombuffer(data, numpy.uint8)) if isinstance(data, bytes) else data(g)
-        for k, v in attributes.items() if "page" in g else ():
-            g["page"].attrs[k] = v
-    change(path, make)
-
-
-def mark(path, **other):
-    """A page that is to be told from one that is made anew."""
-    page = page_of(path)
-    page["job"]["name"] = MARK
-    put(path, gzip.compress(json.dumps(page).encode()), **other)
-    return path
-
-
 def is_taken(path, *args, **kw):
     return MARK in drawn(path, *args, **kw)
 
@@ -92,25 +59,25 @@ def it_is_the_same():
         report("--store", path)
         is_true("%s: a page is stored" % os.path.basename(path), page_of(path)["page"], "")
         is_true("%s: with it the page is the same" % os.path.basename(path), drawn(path) == before, len(before))
-        is_equal("%s: and it was the stored one" % os.path.basename(path), is_taken(mark(path)), True)
+        is_equal("%s: and it was the stored one" % os.path.basename(path), is_taken(mark_page(path)), True)
     is_equal("one of these jobs has a finding", bool(page_of(paths[0])["findings"]), True)
 
 
 def when_it_is_taken():
     """Only while the same program would make the same page of the file."""
-    is_equal("it is", is_taken(mark(made())), True)
+    is_equal("it is", is_taken(mark_page(made())), True)
     for what, other in (("another version", {"made_by": "0.0.1 0123456789abcdef"}), ("another time", {"file_mtime": 5.0}), ("no time", {"file_mtime": "x"}),
                         ("another file", {"file": "job_4712.h5"})):
-        is_equal("of %s it is not" % what, is_taken(mark(made(), **other)), False)
-    path = mark(made())
+        is_equal("of %s it is not" % what, is_taken(mark_page(made(), **other)), False)
+    path = mark_page(made())
     now = os.stat(path)
     os.utime(path, ns=(now.st_atime_ns, now.st_mtime_ns + 1))
     is_equal("written a nanosecond later", is_taken(path), False)
-    path = mark(made())
+    path = mark_page(made())
     with h5py.File(path, "r+") as f:
         f.attrs["more"] = 1
     is_equal("written to", is_taken(path), False)
-    path, other = mark(made()), os.path.join(tmpdir("other"), "job_4712.h5")
+    path, other = mark_page(made()), os.path.join(tmpdir("other"), "job_4712.h5")
     shutil.copy2(path, other)
     is_equal("of a file with another name, which may be another job's", is_taken(other), False)
     rules = os.path.join(tmpdir("rules"), "rules.lua")
@@ -133,9 +100,9 @@ def peaks():
     for name, value in ((one, "41.5G"), (two, "83G")):
         with open(name, "w") as f:
             f.write("MemBandwidthPeak=%s\n" % value)
-    path = mark(made(peaks=one))
+    path = mark_page(made(peaks=one))
     is_equal("the same, none, others", [is_taken(path, peaks=p) for p in (one, PEAKS, two)], [True, True, False])
-    is_equal("made without, and here are some", is_taken(mark(made()), peaks=one), False)
+    is_equal("made without, and here are some", is_taken(mark_page(made()), peaks=one), False)
 
 
 def what_an_owner_may_write():
@@ -165,12 +132,12 @@ def what_an_owner_may_write():
     }
     for name, data in cases.items():
         path = made()
-        put(path, data)
+        put_page(path, data)
         got = drawn(path)
         is_true("%s: the page is made anew" % name, got == before, got[:300])
     for name, value in (("none", None), ("a long one", "x" * 100000), ("numbers", [1, 2, 3])):
-        path = mark(made())
-        change(path, lambda g: g["page"].attrs.__setitem__("made_by", value) if value else g["page"].attrs.__delitem__("made_by"))
+        path = mark_page(made())
+        change_analysis(path, lambda g: g["page"].attrs.__setitem__("made_by", value) if value else g["page"].attrs.__delitem__("made_by"))
         is_equal("maker: %s" % name, is_taken(path), False)
 
 
