@@ -289,9 +289,10 @@ static int put_row(hid_t at, const char *text)
 static int put_bytes(hid_t at, const char *name, const void *bytes, size_t n, const json_t *by)
 {
 	hid_t set = create(at, name, H5T_STD_U8LE, n);
-	int err = set < 0 || H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) < 0
-			  ? h5__error()
-			  : put_common(set, by);
+	int err =
+		set < 0 || H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) < 0
+			? h5__error()
+			: put_common(set, by);
 
 	if (set >= 0)
 		H5Dclose(set);

@@ -292,11 +292,10 @@ static uint8_t *bytes_of(hid_t set, size_t most, size_t *n)
 	const hssize_t points = H5Sget_simple_extent_npoints(space);
 	const bool are_plain = H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1 &&
 			       H5Pget_layout(dcpl) == H5D_CONTIGUOUS && is_own(set);
-	uint8_t *bytes = are_plain && points > 0 && (size_t)points <= most ? malloc((size_t)points)
-									  : NULL;
+	uint8_t *bytes =
+		are_plain && points > 0 && (size_t)points <= most ? malloc((size_t)points) : NULL;
 
-	if (bytes &&
-	    H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) < 0) {
+	if (bytes && H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) < 0) {
 		free(bytes);
 		bytes = NULL;
 	}

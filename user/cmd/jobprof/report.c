@@ -313,8 +313,7 @@ static int html_in_child(void *arg, int fd, bool *keep)
 	rules_text__read(&rules, with.rules);
 	with.text = &rules;
 	page = report_store__page(p->inputs, p->n, &with);
-	status = page ? write_html(page, p)
-		      : report__judge(p->inputs, p->n, &with, print_one, p);
+	status = page ? write_html(page, p) : report__judge(p->inputs, p->n, &with, print_one, p);
 	rules_text__free(&rules);
 	*keep = !status;
 	return status;

@@ -199,8 +199,9 @@ int report_store__take(struct message *m, const struct report_opts *o, const str
 
 /* ---- the page comes back */
 
-/* Whether this program would make the same page of the file, which has not been written since. Where
- * this machine has no peaks, those of the machine that stored the page are better than none. */
+/* Whether this program would make the same page of the file, which has not been written since.
+ * Where this machine has no peaks, those of the machine that stored the page are better than none.
+ */
 static bool is_current(const json_t *by, const char *path, const struct file_row_judge *j,
 		       const struct stat *st)
 {
@@ -214,15 +215,14 @@ static bool is_current(const json_t *by, const char *path, const struct file_row
 	       json__number_of(by, "file_mtime") == (double)st->st_mtim.tv_sec;
 }
 
-/* Whether it has the parts of such a page and no others, by which a browser would take it for another
- * page. What is in the parts is drawn as it is. */
+/* Whether it has the parts of such a page and no others, by which a browser would take it for
+ * another page. What is in the parts is drawn as it is. */
 static bool has_parts(const json_t *page)
 {
-	static const char *const objects[] = {"job",	       "facts",	   "time_budget",
-					      "thread_budget", "culprits", "samples",
-					      "pop",	       "clusters", "fold",
-					      "marks",	       "pika",	   "io",
-					      "coverage",      "missing",  "page"};
+	static const char *const objects[] = {"job",	  "facts",   "time_budget", "thread_budget",
+					      "culprits", "samples", "pop",	    "clusters",
+					      "fold",	  "marks",   "pika",	    "io",
+					      "coverage", "missing", "page"};
 	static const char *const arrays[] = {"findings", "not_given", "rule_errors", "commands"};
 
 	const size_t n = sizeof(objects) / sizeof(*objects) + sizeof(arrays) / sizeof(*arrays);
