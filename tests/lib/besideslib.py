@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Puts bursts, stacks, and results in /analysis into the file of a described job, by h5py."""
 
+import gzip
+import json
+import os
+
 import h5py
 import numpy
 
@@ -120,3 +124,40 @@ def put_samples(path, start, n, period, split, waits=0.0):
         node["SamplePoints"] = rows((start + at / 1e9)[ran], **{k: v[ran] for k, v in points.items()})
         node["Regions"] = rows(start + begin / 1e9, Region=one[:len(begin)], Begin=begin, End=begin + int(period * 1e9) - 1000,
                                **{k: v[:len(begin)] for k, v in thread.items()})
+
+
+# ---- the page that report --store leaves
+
+MARK = "this is of the stored page"
+
+
+def page_of(path):
+    with h5py.File(path, "r") as f:
+        return json.loads(gzip.decompress(f["analysis/page"][()].tobytes()))
+
+
+def change_analysis(path, make):
+    """Writes to the file, whose time stays."""
+    times = os.stat(path)
+    with h5py.File(path, "r+") as f:
+        make(f["analysis"])
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def put_page(path, data, **other):
+    """Another page, with the attributes of the old one but for some; data: its bytes, or what is called with the group."""
+    def make(g):
+        attributes = {**g["page"].attrs, **other}
+        del g["page"]
+        g.create_dataset("page", data=numpy.frombuffer(data, numpy.uint8)) if isinstance(data, bytes) else data(g)
+        for k, v in attributes.items() if "page" in g else ():
+            g["page"].attrs[k] = v
+    change_analysis(path, make)
+
+
+def mark_page(path, **other):
+    """A page that is to be told from one that is made anew."""
+    page = page_of(path)
+    page["job"]["name"] = MARK
+    put_page(path, gzip.compress(json.dumps(page).encode()), **other)
+    return path

@@ -99,7 +99,6 @@ void file_row_judge__free(struct file_row_judge *j)
 	*j = (struct file_row_judge){0};
 }
 
-/* Whether a rule can have found that: it is copied and counted as what rules say. */
 static bool can_be_found(const struct file_row_judge *j, const struct row_finding *f)
 {
 	const struct file_row_rule *r = j->rules, *end = r + j->nrules;
@@ -112,6 +111,14 @@ static bool can_be_found(const struct file_row_judge *j, const struct row_findin
 		return !f->kind && !*f->code && isnan(f->needs);
 	return f->kind == r->kind && (isnan(f->needs) || r->sets_number) &&
 	       rules_text__has_code(j->site, f->code);
+}
+
+bool file_row_judge__can_find(const struct file_row_judge *j, const struct row *r)
+{
+	for (unsigned i = 0; i < r->nfindings; i++)
+		if (!can_be_found(j, &r->findings[i]))
+			return false;
+	return true;
 }
 
 /* ---- it is read */
@@ -130,11 +137,8 @@ static int take(struct row *r, const json_t *o, double mtime_s, const struct fil
 	if (row__of_json(r, o, &taken, why, sizeof(why)) ||
 	    strcmp(json__text_of(o, "made_by"), j->maker) != 0 ||
 	    r->number[INDEX_file_mtime] != mtime_s || row__find_bad_time(r, false) ||
-	    (!r->node_rows.n && is_recent(r)))
+	    (!r->node_rows.n && is_recent(r)) || !file_row_judge__can_find(j, r))
 		return -ENOENT;
-	for (unsigned i = 0; i < r->nfindings; i++)
-		if (!can_be_found(j, &r->findings[i]))
-			return -ENOENT;
 	r->uid = json__number_of(o, "uid");
 	r->node_cores = json__number_of(o, "node_cores");
 	return 0;

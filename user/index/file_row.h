@@ -37,6 +37,10 @@ struct file_row_judge {
 int file_row_judge__init(struct file_row_judge *j, const struct rules_text *site);
 void file_row_judge__free(struct file_row_judge *j);
 
+/* Whether rules can have found what the row has: its findings are copied and counted as what rules
+ * say. */
+bool file_row_judge__can_find(const struct file_row_judge *j, const struct row *r);
+
 /* Reads the row of a file of this modification time, in a limited child. 0; -ENOENT: the file has
  * no row that can be used, not logged; -ENOMEM. row__free() in all cases. */
 int file_row__read(struct row *r, const char *path, double mtime_s, const struct file_row_judge *j);

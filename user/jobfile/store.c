@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <hdf5.h>
+#include <libdeflate.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,6 +286,33 @@ static int put_row(hid_t at, const char *text)
 	return err;
 }
 
+static int put_bytes(hid_t at, const char *name, const void *bytes, size_t n, const json_t *by)
+{
+	hid_t set = create(at, name, H5T_STD_U8LE, n);
+	int err =
+		set < 0 || H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) < 0
+			? h5__error()
+			: put_common(set, by);
+
+	if (set >= 0)
+		H5Dclose(set);
+	return err;
+}
+
+/* As gzip has it: a reader knows the size before it reads, which a filter of HDF5 does not say. */
+static int put_page(hid_t at, const char *text, const json_t *by)
+{
+	struct libdeflate_compressor *c = libdeflate_alloc_compressor(6);
+	const size_t n = strlen(text), room = c ? libdeflate_gzip_compress_bound(c, n) : 0;
+	void *bytes = room ? malloc(room) : NULL;
+	const size_t size = bytes ? libdeflate_gzip_compress(c, text, n, bytes, room) : 0;
+	const int err = size ? put_bytes(at, "page", bytes, size, by) : -ENOMEM;
+
+	free(bytes);
+	libdeflate_free_compressor(c);
+	return err;
+}
+
 static int put_table(hid_t at, const struct store_table *t, const json_t *common)
 {
 	hid_t set = store_table_create(at, t);
@@ -365,6 +393,8 @@ static int put_all(hid_t file, const struct store_results *r)
 		err = remove_earlier(root, "report");
 	if (!err && r->report)
 		err = remove_earlier(root, "row");
+	if (!err && r->report)
+		err = remove_earlier(root, "page");
 	if (!err && r->table.rows)
 		err = remove_earlier(root, r->table.name);
 	for (unsigned i = 0; !err && i < r->ngroups; i++)
@@ -373,6 +403,8 @@ static int put_all(hid_t file, const struct store_results *r)
 		err = put_report(root, r->report, r->common);
 	if (!err && r->row)
 		err = put_row(root, r->row);
+	if (!err && r->page)
+		err = put_page(root, r->page, r->page_by);
 	for (unsigned i = 0; !err && i < r->ngroups; i++)
 		err = put_group(root, &r->groups[i], r->common);
 	if (!err && r->table.rows)

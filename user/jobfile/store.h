@@ -37,6 +37,8 @@ struct store_results {
 	struct store_table table; /* rows NULL: there is none */
 	const char *report;	  /* a text; NULL: an existing one stays */
 	const char *row;	  /* a text that goes with the report; NULL: there is none */
+	const char *page;	  /* likewise, which is stored compressed */
+	const json_t *page_by;	  /* the page's attributes */
 	time_t written_s; /* becomes the file's modification time; 0: that stays as it comes */
 	/* The file's modification time when it was read: where the file has another one, nothing is
 	 * stored; NULL: any. */
@@ -48,7 +50,8 @@ struct store_results {
 
 /*
  * Puts these results into /analysis of a job file, where they replace those of the same names; the
- * report is /analysis/report, the row /analysis/row. Results of other programs stay. The file is
+ * report is /analysis/report, the row /analysis/row, the page
+ * /analysis/page. Results of other programs stay. The file is
  * copied, and the copy is renamed when it is complete and on the disk; owner and mode stay. 0 or
  * -errno, logged.
  */

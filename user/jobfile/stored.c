@@ -2,6 +2,8 @@
 /* Results in /analysis as JSON. Only hard links are followed, and only to bytes of this file. */
 #include "jobfile/stored.h"
 
+#include <libdeflate.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -257,19 +259,91 @@ static char *text_of(hid_t set, size_t most)
 	return text;
 }
 
-char *stored__text(const struct reader *r, const char *name, size_t most)
+/* Opens the table of that name; < 0: there is none. */
+static hid_t open_set(const struct reader *r, const char *name)
 {
 	H5O_type_t type;
-	hid_t root = open_root(r, name, &type), set;
-	char *text = NULL;
+	hid_t root = open_root(r, name, &type), set = H5I_INVALID_HID;
 
 	if (root < 0)
-		return NULL;
-	set = type == H5O_TYPE_DATASET ? H5Dopen2(root, name, H5P_DEFAULT) : H5I_INVALID_HID;
-	if (set >= 0) {
-		text = text_of(set, most);
-		H5Dclose(set);
-	}
+		return root;
+	if (type == H5O_TYPE_DATASET)
+		set = H5Dopen2(root, name, H5P_DEFAULT);
 	H5Gclose(root);
+	return set;
+}
+
+char *stored__text(const struct reader *r, const char *name, size_t most)
+{
+	hid_t set = open_set(r, name);
+	char *text;
+
+	if (set < 0)
+		return NULL;
+	text = text_of(set, most);
+	H5Dclose(set);
+	return text;
+}
+
+/* The bytes of a table that lie in the file as they are. */
+static uint8_t *bytes_of(hid_t set, size_t most, size_t *n)
+{
+	hid_t type = H5Dget_type(set), space = H5Dget_space(set), dcpl = H5Dget_create_plist(set);
+	const hssize_t points = H5Sget_simple_extent_npoints(space);
+	const bool are_plain = H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1 &&
+			       H5Pget_layout(dcpl) == H5D_CONTIGUOUS && is_own(set);
+	uint8_t *bytes =
+		are_plain && points > 0 && (size_t)points <= most ? malloc((size_t)points) : NULL;
+
+	if (bytes && H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) < 0) {
+		free(bytes);
+		bytes = NULL;
+	}
+	*n = bytes ? (size_t)points : 0;
+	H5Pclose(dcpl);
+	H5Sclose(space);
+	H5Tclose(type);
+	return bytes;
+}
+
+/* The end of gzip's bytes has the size of the text. */
+static char *unpacked(const uint8_t *bytes, size_t n, size_t most)
+{
+	struct libdeflate_decompressor *d = n > 4 ? libdeflate_alloc_decompressor() : NULL;
+	size_t size = 0, used;
+	char *text;
+
+	for (unsigned i = 0; d && i < 4; i++)
+		size |= (size_t)bytes[n - 4 + i] << 8 * i;
+	text = d && size <= most ? calloc(1, size + 1) : NULL;
+	if (text && (libdeflate_gzip_decompress_ex(d, bytes, n, text, size, &used, NULL) !=
+			     LIBDEFLATE_SUCCESS ||
+		     used != n)) {
+		free(text);
+		text = NULL;
+	}
+	libdeflate_free_decompressor(d);
+	return text;
+}
+
+char *stored__page(const struct reader *r, size_t most, json_t **by)
+{
+	hid_t set = open_set(r, "page");
+	hsize_t first = 0;
+	uint8_t *bytes;
+	char *text;
+	size_t n;
+
+	*by = NULL;
+	if (set < 0)
+		return NULL;
+	bytes = bytes_of(set, most, &n);
+	text = bytes ? unpacked(bytes, n, most) : NULL;
+	if (text) {
+		*by = json_object();
+		H5Aiterate2(set, H5_INDEX_NAME, H5_ITER_NATIVE, &first, put_attr, *by);
+	}
+	free(bytes);
+	H5Dclose(set);
 	return text;
 }

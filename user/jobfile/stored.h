@@ -20,4 +20,8 @@ json_t *stored__read(const struct reader *r, const char *name, const char *but);
  * bytes; the caller frees it. The same. */
 char *stored__text(const struct reader *r, const char *name, size_t most);
 
+/* The text /analysis/page, of at most so many bytes, which the caller frees; *by: the attributes
+ * that it was stored with. The same. */
+char *stored__page(const struct reader *r, size_t most, json_t **by);
+
 #endif

@@ -12,6 +12,7 @@
 #define JP_PEAKS_PEAKS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum peak_kind {
@@ -53,6 +54,8 @@ void peaks__init(struct peaks *p);
  * wrong; -EPERM and other -errno: it cannot be read, see conf_file__read().
  */
 int peaks__read(struct peaks *p, const char *path, const char *node);
+/* A number made of all that the default file says; 0: there is no such file. */
+uint64_t peaks__digest(void);
 
 #define PEAKS_NODES    "Nodes" /* the key that begins a section */
 #define PEAKS_LIST_MAX 4096u   /* bytes of its value */

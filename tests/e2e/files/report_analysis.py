@@ -475,7 +475,7 @@ def stored_beside():
         subprocess.run([JOBPROF, "report", "--store", path], check=True)
     with h5py.File(path, "r") as f:
         is_equal("store: what is beside the results stays", [list(f["analysis"]), f["analysis/mine"][()].tolist(),
-                 f["analysis"].attrs["of"]], [["findings", "io", "mine", "pika", "report", "row"], [0, 1, 2, 3, 4], 7])
+                 f["analysis"].attrs["of"]], [["findings", "io", "mine", "page", "pika", "report", "row"], [0, 1, 2, 3, 4], 7])
     for name, put in (("a data set", numpy.arange(5)), ("a link", h5py.SoftLink("/Steps"))):
         with h5py.File(path, "r+") as f:
             del f["analysis"]

@@ -280,6 +280,11 @@ def jobs_of_its_program():
     is_true("report: the line of the page", line in " ".join(text.split()) and max(map(len, text.split("\n"))) <= 80, text)
     page = own.call("report", "--html", "-", own.file)
     is_equal("report: the page in a browser has it", json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))["alike"], got)
+    own.call("report", "--store", own.file)
+    own.call("index", "scan", own.dir, "--database", own.index)
+    is_true("report: that which is stored in the file, too", own.call("report", "--html", "-", own.file) == page, got)
+    own.others([])
+    is_true("report: as it is now", own.call("report", "--html", "-", own.file) != page, got)
 
 
 def earlier_runs():

@@ -16,6 +16,7 @@ import sys
 import threading
 
 sys.path.insert(0, sys.path[0] + "/../../lib")
+from besideslib import MARK, mark_page
 from sitelib import *
 
 PAGES = {"jobs": "jobs", "usage": "usage", "issues": "issues", "findings": "findings", "advice": "advice?user=%s", "digest": "digest?since=2026-11-01&until=2026-11-15"}
@@ -347,9 +348,11 @@ def one_at_a_socket():
 
 
 def the_page_of_a_job():
-    """The same as report --html, for its owner and staff."""
+    """The same as report --html, for its owner and staff; of the second job its file has the page."""
     d = tmpdir("jobs")
     files = list(sitegen.job_files(d, 2, users=1))
+    must("report", "--store", files[1][0])
+    mark_page(files[1][0])
     path = os.path.join(tmpdir("ofjobs"), "index.db")
     must("index", "scan", d, "--database", path)
     os.chmod(TMP, 0o755)
@@ -361,6 +364,10 @@ def the_page_of_a_job():
             is_true("serve, /job/1: the job's page, for %s" % ("staff" if not who else "its owner"), status == 200 and data_of(body)["job"]["id"] == "1", body[:300])
         is_equal("serve, /job/1: its report is the verb's", data_of(body)["findings"], json.loads(must("report", "--json", files[0][0]))["findings"])
         is_equal("serve, /job/1: for nobody else", s.ask("/job/1", uid=OTHER)[0], 403)
+        is_equal("serve, /job/2: the page in its file, for those two alone",
+                 [(status, MARK.encode() in body) for status, _, body in (s.ask("/job/2", uid=who) for who in (0, uid, OTHER))], [(200, True)] * 2 + [(403, False)])
+        os.utime(files[1][0])
+        is_equal("serve, /job/2: not when the file was written since", MARK.encode() in s.ask("/job/2")[2], False)
     finally:
         s.end()
 

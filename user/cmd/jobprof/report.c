@@ -16,11 +16,10 @@
 #include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
+#include "cmd/jobprof/report_store.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "index/file_row.h"
-#include "jobfile/store.h"
 #include "pool/pool.h"
 #include "view/report/report.h"
 #include "view/report/report_jobs.h"
@@ -131,126 +130,6 @@ struct printing {
 	char *template;		 /* likewise */
 };
 
-/* ---- jobprof report --store: the report, its analyses and its findings go into the job file */
-
-static const struct store_column columns[] = {
-	{"id", false},	  {"severity", false}, {"cost", true},	{"cost_unit", false},
-	{"saving", true}, {"at_least", true},  {"text", false}, {"remedy", false},
-	{"where", false}, {"from_s", true},    {"to_s", true},	{"source", false},
-};
-
-static json_t *row_of(const struct finding *f)
-{
-	const struct {
-		const char *name;
-		json_t *value;
-	} all[] = {
-		{"id", json__text(f->id)},
-		{"severity", json__text(severity__name(f->severity))},
-		{"cost", json__number(f->cost_core_s)},
-		{"cost_unit", json__text(isnan(f->cost_core_s) ? "" : "core-s")},
-		{"saving", json__number(f->saving)},
-		{"at_least", json_integer(f->at_least)},
-		{"text", json__text(f->text)},
-		{"remedy", json__text(f->remedy)},
-		{"where", json__text(f->where)},
-		{"from_s", json__number(finding__from_s(f))},
-		{"to_s", json__number(finding__to_s(f))},
-		{"source", json__text(f->source)},
-	};
-	json_t *row = json_object();
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		json_object_set_new(row, all[i].name, all[i].value);
-	return row;
-}
-
-static json_t *rows_of(const struct verdict *v)
-{
-	json_t *rows = json_array();
-
-	for (size_t i = 0; i < v->nfindings; i++)
-		json_array_append_new(rows, row_of(&v->findings[i]));
-	return rows;
-}
-
-static int put_json(json_t *json, int digits, struct message *m)
-{
-	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(digits)) : NULL;
-
-	if (text)
-		message__put_text(m, text);
-	free(text);
-	json_decref(json);
-	return text ? 0 : 1;
-}
-
-/* The report, the rows of the table of findings, what all that is stored has as attributes, and the
- * job's row for an index. */
-static int put_stored(const struct report *r, struct message *m)
-{
-	const struct time_grid *g = &r->job->grid;
-	json_t *common = json_pack("{s:i, s:f, s:f}", "version", 1, "source_begin", g->t0_ns / 1e9,
-				   "source_end", g->t0_ns / 1e9 + g->end_s);
-	json_t *report = report__json(r), *row = file_row__json(report, r->job);
-	int status = put_json(report, 15, m);
-
-	status |= put_json(rows_of(r->verdict), 17, m);
-	status |= put_json(common, 17, m);
-	return status | put_json(row, 17, m);
-}
-
-/* NULL: it is not what an index would have. */
-static char *row_text(json_t *row, const struct printing *p, time_t written_s)
-{
-	const struct report_opts *o = p->opts;
-	char maker[FILE_ROW_MAKER];
-	struct rules_text rules;
-
-	if (!row || o->force || p->inputs->nsteps || p->inputs->nodes)
-		return NULL;
-	rules_text__read(&rules, o->rules);
-	file_row__maker(&rules, maker);
-	rules_text__free(&rules);
-	return file_row__text(row, maker, written_s);
-}
-
-static int take_stored(struct message *m, const struct printing *p)
-{
-	const char *text = message__take_text(m);
-	json_t *json = json_loads(text, 0, NULL),
-	       *rows = json_loads(message__take_text(m), 0, NULL),
-	       *common = json_loads(message__take_text(m), 0, NULL),
-	       *row = json_loads(message__take_text(m), 0, NULL);
-	const time_t now = time(NULL);
-	char *of_index = row_text(row, p, now);
-	const struct store_group groups[] = {
-		{"pika", json_object_get(json, "pika")},
-		{"io", json_object_get(json, "io")},
-	};
-	const struct store_results results = {
-		.groups = groups,
-		.ngroups = sizeof(groups) / sizeof(*groups),
-		.table = {"findings", columns, sizeof(columns) / sizeof(*columns), rows},
-		.report = text,
-		.row = of_index,
-		.written_s = now,
-		.read_at = &p->read_at,
-		.common = common,
-	};
-	bool ok = json && rows && common && row;
-
-	if (!ok)
-		log_error("%s", strerror(ENOMEM));
-	ok = ok && !store__analysis(p->inputs->path, &results);
-	free(of_index);
-	json_decref(row);
-	json_decref(rows);
-	json_decref(common);
-	json_decref(json);
-	return ok ? 0 : 1;
-}
-
 /* ---- the verb */
 
 static int print_json(const struct report *r, FILE *out)
@@ -336,21 +215,29 @@ static bool has_same_units(const struct model_job *a, const struct model_job *b)
 	       a->main_step == b->main_step;
 }
 
-/* Writes the page; rows are read once more where shorter bins are drawn. 0, or the exit status. */
-static int write_html(const struct report *r, const struct printing *p)
+/* Rows are read once more where shorter bins are drawn. */
+static json_t *page_of(const struct report *r, const struct printing *p)
 {
 	const struct job_options how = {.dt_s = drawn_bin_s(r->job), .drawn = true};
 	struct model_job drawn = {0};
 	struct report with = *r;
-	int err;
+	json_t *page;
 
 	if (how.dt_s > 0 && !model_job__read(&drawn, p->inputs, p->n, &how) &&
 	    has_same_units(&drawn, r->job))
 		with.drawn = &drawn;
-	err = html_page__put(p->fd, p->template, page_json(&with));
+	page = page_json(&with);
+	model_job__free(&drawn);
+	return page;
+}
+
+/* Writes the page, which is released. 0, or the exit status. */
+static int write_html(json_t *page, const struct printing *p)
+{
+	const int err = html_page__put(p->fd, p->template, page);
+
 	if (err)
 		log_error("%s: cannot be written: %s", p->opts->html, strerror(-err));
-	model_job__free(&drawn);
 	return err ? 1 : 0;
 }
 
@@ -367,9 +254,9 @@ static int put_form(const struct report *r, const struct printing *p)
 	case REPORT_WHY:
 		return print_why(r, o->why, out);
 	case REPORT_STORE:
-		return put_stored(r, p->m);
+		return report_store__put(r, page_of(r, p), p->m);
 	case REPORT_HTML:
-		return write_html(r, p);
+		return write_html(page_of(r, p), p);
 	case REPORT_JSON:
 		return print_json(r, out);
 	default:
@@ -381,14 +268,15 @@ static int put_form(const struct report *r, const struct printing *p)
 /* Reads what the form shows in addition to facts, and prints it. Returns 0, or the exit status. */
 static int print_form(const struct report *r, const struct printing *p)
 {
-	bool has_besides =
-		p->opts->form != REPORT_FACTS && p->opts->form != REPORT_WHY && !r->is_run;
+	const enum report_form form = p->opts->form;
+	const bool has_besides = form != REPORT_FACTS && form != REPORT_WHY && !r->is_run;
+	const bool has_page = form == REPORT_HTML || form == REPORT_STORE;
 	struct report_besides besides = {0};
 	struct report with = *r;
 	int status = 1, err = 0;
 
 	if (has_besides)
-		err = report_besides__read(&besides, p->inputs, p->n, p->opts->form == REPORT_HTML);
+		err = report_besides__read(&besides, p->inputs, p->n, has_page);
 	if (err && err != -EINTR)
 		log_error("%s: %s", p->inputs[0].path, strerror(-err));
 	with.besides = has_besides ? &besides : NULL;
@@ -416,10 +304,17 @@ static int print_in_child(void *arg)
 static int html_in_child(void *arg, int fd, bool *keep)
 {
 	struct printing *p = arg;
+	struct report_opts with = *p->opts;
+	struct rules_text rules;
+	json_t *page;
 	int status;
 
 	p->fd = fd;
-	status = report__judge(p->inputs, p->n, p->opts, print_one, p);
+	rules_text__read(&rules, with.rules);
+	with.text = &rules;
+	page = report_store__page(p->inputs, p->n, &with);
+	status = page ? write_html(page, p) : report__judge(p->inputs, p->n, &with, print_one, p);
+	rules_text__free(&rules);
 	*keep = !status;
 	return status;
 }
@@ -451,7 +346,9 @@ static int put_stored_form(const struct report *r, struct message *m, void *ctx)
 
 static int take_stored_form(struct message *m, void *ctx)
 {
-	return take_stored(m, ctx);
+	const struct printing *p = ctx;
+
+	return report_store__take(m, p->opts, p->inputs, &p->read_at);
 }
 
 /* 0, or the exit status. */
