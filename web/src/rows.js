@@ -23,6 +23,28 @@ export function sorted(list, column, down) {
 	});
 }
 
+// Rows that came by column, as objects. A copy of one that has all keys is filled in a third of the time of an empty one.
+function rowsOf({ n, columns }) {
+	const keys = Object.keys(columns), lists = Object.values(columns), empty = Object.fromEntries(keys.map((key) => [key, null])), rows = new Array(n);
+
+	for (let i = 0; i < n; i++) {
+		const row = { ...empty };
+
+		for (let k = 0; k < keys.length; k++)
+			row[keys[k]] = lists[k] === null ? null : lists[k][i];
+		rows[i] = row;
+	}
+	return rows;
+}
+
+// The parts of a page, with rows as the verbs print them: they come as { n, columns: { job_id: [], name: null } }.
+export function unpacked(parts) {
+	for (const p of Object.values(parts))
+		if (p?.rows?.columns)
+			p.rows = rowsOf(p.rows);
+	return parts;
+}
+
 function classes(c) {
 	return [c.left ? 'l' : '', c.kind === 'part' || c.bar ? 'vb' : '', c.phone ?? '', c.more ?? ''].join(' ').trim() || null;
 }

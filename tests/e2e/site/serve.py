@@ -157,7 +157,13 @@ def made():
 
 
 def data_of(page):
-    return json.loads(re.search(rb'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+    """A page's JSON, with rows that came by column as objects."""
+    data = json.loads(re.search(rb'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+    for part in data.values():
+        rows = isinstance(part, dict) and part.get("rows")
+        if isinstance(rows, dict) and rows.keys() == {"n", "columns"}:
+            part["rows"] = [{k: v[i] if v is not None else None for k, v in rows["columns"].items()} for i in range(rows["n"])]
+    return data
 
 
 def close(a, b):

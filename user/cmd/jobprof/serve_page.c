@@ -317,6 +317,7 @@ static int show_page(const struct serve_site *s, const struct http_request *r, c
 		json_decref(site);
 		return 200;
 	}
+	site_args__print_by_column();
 	status = make_data(p, &r->address, &data);
 	json__set(site, "error", json_boolean(status == 2));
 	shell = serve_shell__fill(s, r, site);
