@@ -13,10 +13,13 @@
 
 #include "http/request.h"
 
+#define HTTP_USER 72  /* bytes of a name */
+#define HTTP_PEER "#" /* of no name */
+
 /* A request, in the child. */
 struct http_request {
 	struct http_address address;
-	char user[72]; /* who asks */
+	char user[HTTP_USER]; /* who asks; in the server HTTP_PEER and the number of a peer */
 	bool is_again; /* for an event of a stream that is not its first one */
 };
 
