@@ -7,7 +7,6 @@
 #include "tests/unit/unit.h"
 #include "http/child.h"
 #include "http/request.h"
-#include "http/request.h"
 
 static int parse(const char *raw)
 {

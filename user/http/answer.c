@@ -137,8 +137,6 @@ static void become_child(const struct http_server *s, int out)
 /* Makes a peer's number a name. False: a proxy names somebody whom this machine does not know. */
 static bool find_user(char user[static HTTP_USER])
 {
-	
-
 	if (strncmp(user, HTTP_PEER, strlen(HTTP_PEER)) != 0)
 		return getpwnam(user) != NULL;
 	http_peer__name(user, HTTP_USER, (uid_t)strtoul(user + strlen(HTTP_PEER), NULL, 10));

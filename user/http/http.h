@@ -20,7 +20,7 @@
 struct http_request {
 	struct http_address address;
 	char user[HTTP_USER]; /* who asks; in the server HTTP_PEER and the number of a peer */
-	bool is_again; /* for an event of a stream that is not its first one */
+	bool is_again;	      /* for an event of a stream that is not its first one */
 };
 
 enum http_type { HTTP_HTML, HTTP_JSON, HTTP_CSV, HTTP_TEXT, HTTP_SCRIPT, HTTP_STYLE, HTTP_EVENTS };

@@ -15,12 +15,12 @@
 
 #ifdef HAS_MICROHTTPD
 
-#define PERIOD_S  5
-#define SLOW	  6		       /* periods that an event may be on its way */
-#define OF_USER	  6		       /* streams of one user; a further one ends the oldest */
-#define HELD	  (UINT64_C(64) << 20) /* bytes of events that are on their way, in all */
-#define BLOCK	  16384
-#define FAILURES  3 /* one after the other, after which a feed ends */
+#define PERIOD_S 5
+#define SLOW	 6		      /* periods that an event may be on its way */
+#define OF_USER	 6		      /* streams of one user; a further one ends the oldest */
+#define HELD	 (UINT64_C(64) << 20) /* bytes of events that are on their way, in all */
+#define BLOCK	 16384
+#define FAILURES 3 /* one after the other, after which a feed ends */
 
 /* What a child made. */
 struct event {
@@ -353,7 +353,8 @@ static void deliver(struct streams *w, struct feed *f, const uint8_t *has, uint6
 		    uint64_t now)
 {
 	const uint64_t at = sizeof(struct answer_head) + f->nasked;
-	struct event *e = hash != f->hash && w->held < HELD ? event__new(w, f->child.out, at) : NULL;
+	struct event *e =
+		hash != f->hash && w->held < HELD ? event__new(w, f->child.out, at) : NULL;
 	const bool is_new = e != NULL;
 
 	if (is_new) {
