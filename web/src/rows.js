@@ -68,7 +68,7 @@ function headOf(columns, state, isPlain) {
 // options: label, columns (large: only where the window is), key and down of the order, onSort(key, down): true where the page does it, open(row), onChoose(row)
 export function rowTable({ label, columns: all, key, down = true, onSort = () => true, open, onChoose = () => {} }) {
 	const body = el('tbody', {}), e = el('table', { class: 'g pp vt', 'aria-label': label });
-	const state = { key, down, list: [], at: -1, first: -1, height: HEIGHT, paper: false };
+	const state = { key, down, list: [], at: -1, first: -1, last: -1, height: HEIGHT, paper: false };
 	let columns = all;
 	const columnOf = (k) => columns.find((c) => c.key === k);
 
@@ -91,11 +91,12 @@ export function rowTable({ label, columns: all, key, down = true, onSort = () =>
 	// Draws what is in view, where that has changed.
 	function draw(again) {
 		const top = body.getBoundingClientRect().top, n = Math.ceil(innerHeight / state.height) + 2 * AROUND;
-		const from = state.paper ? 0 : Math.max(0, Math.min(state.list.length - n, Math.floor(-top / state.height) - AROUND)), to = Math.min(state.list.length, state.paper ? PAPER : from + n);
+		const from = state.paper ? 0 : Math.max(0, Math.min(state.list.length - n, Math.floor(-top / state.height) - AROUND));
+		const to = Math.min(state.list.length, state.paper ? PAPER : Math.max(from, Math.ceil((innerHeight - top) / state.height)) + AROUND);
 
-		if (from === state.first && !again)
+		if (from === state.first && to === state.last && !again)
 			return;
-		state.first = from;
+		[state.first, state.last] = [from, to];
 		e.dataset.first = String(from);
 		body.replaceChildren(gap(from), ...state.list.slice(from, to).map((r, k) => rowOf(columns, r, { class: [from + k === state.at ? 'on' : '', r.of ? 'of' : ''].join(' ').trim() || null, 'aria-rowindex': from + k + 2 })),
 			gap(state.list.length - to));
