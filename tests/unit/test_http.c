@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Addresses, names and hosts as browsers and attackers send them. */
+/* Addresses, names and hosts as browsers and attackers send them; processes that answer. */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "tests/unit/unit.h"
+#include "http/child.h"
 #include "http/request.h"
 
 static int parse(const char *raw)
@@ -88,4 +90,34 @@ TEST(hosts_of_the_loopback)
 	assert_true(!http_host__is_loopback("127.0.0.1:"));
 	assert_true(!http_host__is_loopback("127.0.0.1:80x"));
 	assert_true(!http_host__is_loopback(""));
+}
+
+TEST(a_child_that_is_killed_is_not_waited_for)
+{
+	struct dying d = {0};
+	struct child c;
+	pid_t pid = child__start(&c, &d, 30);
+
+	if (!pid)
+		_exit(0);
+	assert_int_equal(pid, c.pid);
+	while (poll(&(struct pollfd){c.pidfd, POLLIN, 0}, 1, -1) < 0)
+		;
+	assert_true(child__end(&c, &d, false));
+	child__close_file(&c);
+	assert_int_equal(0, d.n);
+
+	pid = child__start(&c, &d, 30);
+	if (!pid)
+		for (;;)
+			pause();
+	assert_false(child__end(&c, &d, true));
+	child__close_file(&c);
+	for (int i = 0; d.n && i < 3000; i++, usleep(10000))
+		dying__reap(&d);
+	assert_int_equal(0, d.n);
+	assert_int_equal(-1, waitpid(pid, NULL, WNOHANG));
+
+	d.n = DYING_MAX;
+	assert_int_equal(-EBUSY, child__start(&c, &d, 30));
 }

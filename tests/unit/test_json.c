@@ -81,6 +81,25 @@ TEST(a_number_reads_back_equal_and_is_what_whole_values_have)
 	}
 }
 
+/* The shortest of 15 to 17 digits that is read back equal, by the C library alone. */
+TEST(a_number_has_no_more_digits_than_it_needs)
+{
+	unsigned short seed[3] = {4, 5, 6};
+
+	for (int i = 0; i < 200000; i++) {
+		const double v = erand48(seed) * pow(10, (double)(i % 20) - 4);
+		char *text = put(v), shortest[40];
+		int digits = 15;
+
+		do
+			snprintf(shortest, sizeof(shortest), "%.*g", digits, v);
+		while (strtod(shortest, NULL) != v && ++digits <= 17);
+		assert_true(strtod(text, NULL) == v);
+		assert_true(strlen(text) <= strlen(shortest) || !strpbrk(shortest, ".e"));
+		free(text);
+	}
+}
+
 TEST(texts_are_ascii_and_what_whole_values_have)
 {
 	static const char *const texts[] = {"",

@@ -7,7 +7,7 @@ import test from 'node:test';
 globalThis.document = { getElementById: () => ({ textContent: JSON.stringify({ page: 'jobs', arguments: {}, now: 1764460800, words: { tag: ['a', 'b', 'c'] }, prices: { currency: 'EUR', core_h: 0.02, gpu_h: 0.5 } }) }), addEventListener() {} };
 const { folded, narrower, range, sumsOf, toggle } = await import('../../web/src/joblist.js');
 const { monthOf, observed } = await import('../../web/src/home.js');
-const { sorted } = await import('../../web/src/rows.js');
+const { sorted, unpacked } = await import('../../web/src/rows.js');
 const { address, costs, kwh, money } = await import('../../web/src/site.js');
 
 const row = (job_id, more = {}) => ({ job_id, cluster: 'c', array_id: null, array_task: null, user: 'u1', account: 'p1', state: 'COMPLETED', partition: 'batch', nodes: 1, cores: 8, start: 1000 + job_id, elapsed_s: 3600, held_core_s: 100, lost_core_s: 10,
@@ -23,6 +23,13 @@ test('tasks of an array are one row: sums, means by what they held, how many fai
 	assert.ok(Math.abs(a.cpu_share - (0.5 * 100 + 0.9 * 300) / 400) < 1e-12);
 	assert.equal(a.energy_j, null);
 	assert.ok(toggle(a) && a.opened.length === 3 && a.opened[0].of === a && toggle(a) && a.opened === null && !toggle(list[0]));
+});
+
+test('rows that come by column are the rows that the verbs print', () => {
+	const { jobs, days, apps } = unpacked({ jobs: { matching: 2, rows: { n: 2, columns: { job_id: [1, 2], name: ['a', null], energy_j: null } } }, days: { rows: [{ day: 1 }] }, apps: null });
+
+	assert.deepEqual([jobs.matching, jobs.rows, days.rows, apps], [2, [{ job_id: 1, name: 'a', energy_j: null }, { job_id: 2, name: null, energy_j: null }], [{ day: 1 }], null]);
+	assert.deepEqual(unpacked({ jobs: { rows: { n: 0, columns: { job_id: null } } } }).jobs.rows, []);
 });
 
 test('a column sorts with what is not known last, then the newest', () => {

@@ -8,9 +8,9 @@ const [url, rounds, zoom] = process.argv.slice(2), out = { first: [], last: [], 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 const context = await browser.newContext({ viewport: { width: 1366, height: 768 } });
 
-for (let i = 0; i <= Number(rounds); i++) {
-	const page = await context.newPage();
+const page = await context.newPage(); // one for all: what a browser does for a new one is none of a page's
 
+for (let i = 0; i <= Number(rounds); i++) {
 	await page.goto(url, { timeout: 120000 });
 	await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length && document.querySelector('footer'), null, { timeout: 180000 });
 	const t = await page.evaluate(() => {
@@ -30,7 +30,6 @@ for (let i = 0; i <= Number(rounds); i++) {
 			return performance.now() - began;
 		}, 100 * (k + 1)));
 	out.rows = await page.locator('tbody tr').count();
-	await page.close();
 }
 await browser.close();
 console.log(JSON.stringify(out));

@@ -10,6 +10,8 @@
 #include "base/escape.h"
 #include "base/json.h"
 
+#define EXACT 9007199254740992.0 /* doubles have all integers up to there */
+
 json_t *json__number(double v)
 {
 	/* The largest doubles are not when they have been rounded to 15 digits; -0 is 0. */
@@ -18,9 +20,7 @@ json_t *json__number(double v)
 
 json_t *json__whole(double v)
 {
-	/* doubles have all integers up to there */
-	return fabs(v) <= 9007199254740992.0 && v == trunc(v) ? json_integer((json_int_t)v)
-							      : json__number(v);
+	return fabs(v) <= EXACT && v == trunc(v) ? json_integer((json_int_t)v) : json__number(v);
 }
 
 json_t *json__numbers(const double *v, size_t n)
@@ -56,47 +56,80 @@ json_t *json__nonempty(const char *s)
 	return json__text(s && *s ? s : NULL);
 }
 
-/* Numbers with up to 6 decimals, which most are, in a fifth of the time of printf. */
-static bool put_short(double v, FILE *out)
+/* n / 10^decimals, without zeros at the end, but for one after the point. */
+static void put_decimal(int64_t n, int decimals, bool is_negative, FILE *out)
 {
-	const double scaled = fabs(v) * 1e6;
-	char text[32], *end = text;
-	int64_t n;
+	char text[48], *end = text;
 
-	if (!(scaled == 0 || scaled >= 100) || scaled >= 1e15)
-		return false;
-	n = (int64_t)nearbyint(scaled);
-	if ((double)n / 1e6 != fabs(v))
-		return false;
-	for (int i = 0; i < 6 || n; i++, n /= 10) {
+	for (; decimals > 1 && n % 10 == 0; decimals--)
+		n /= 10;
+	for (int i = 0; i <= decimals || n; i++, n /= 10) {
 		*end++ = (char)('0' + n % 10);
-		if (i == 5)
+		if (i == decimals - 1)
 			*end++ = '.';
 	}
-	if (end[-1] == '.')
-		*end++ = '0';
-	if (v < 0)
+	if (is_negative)
 		*end++ = '-';
-	/* from behind, without zeros at the end, but for one after the point */
-	n = (int64_t)strspn(text, "0");
-	n -= n == 6;
-	while (end > text + n)
+	while (end > text) /* from behind */
 		putc_unlocked(*--end, out);
-	return true;
+}
+
+/* Whether so many decimals are read back as v, whose size is `size`; then they are printed. Both
+ * 10^decimals and an integer up to 2^53 are exact, so that their quotient, rounded once, is what
+ * readers make of the text. */
+static bool put_if_equal(double v, double size, int decimals, FILE *out)
+{
+	static const double tens[] = {1e0,  1e1,  1e2,	1e3,  1e4,  1e5,  1e6,	1e7,
+				      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+				      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+	const double near = nearbyint(size * tens[decimals]);
+
+	for (int i = 0; i < 3; i++) {
+		const double n = near + (i == 1) - (i == 2);
+
+		if (n > EXACT || n / tens[decimals] != size)
+			continue;
+		put_decimal((int64_t)n, decimals, v < 0, out);
+		return true;
+	}
+	return false;
+}
+
+/* Prints numbers of which printf writes no exponent, in a fifth of its time. 0, or how many digits
+ * are needed at least. The product of 15 digits is nearer to them than to others; of 16 it may be
+ * the next. */
+static int put_quick(double v, FILE *out)
+{
+	const double size = fabs(v);
+	int whole; /* digits before the point */
+
+	if (size == 0 && put_if_equal(v, size, 1, out))
+		return 0;
+	if (size < 1e-4 || size >= 1e15)
+		return 15;
+	if (size < 1e9 && put_if_equal(v, size, 6, out))
+		return 0;
+	whole = (int)floor(log10(size)) + 1;
+	for (int digits = 15; digits <= 16; digits++)
+		if (digits > whole && put_if_equal(v, size, digits - whole, out))
+			return 0;
+	return size * pow(10, 16 - whole) < EXACT - 2 ? 17 : 16;
 }
 
 void json__put_number(double v, FILE *out)
 {
 	char number[40];
+	int digits;
 
 	if (!(fabs(v) < 1.7e308)) {
 		fputs("null", out);
 		return;
 	}
 	v += 0.0; /* -0 is 0 */
-	if (put_short(v, out))
+	digits = put_quick(v, out);
+	if (!digits)
 		return;
-	for (int digits = 15; digits <= 17; digits++) {
+	for (; digits <= 17; digits++) {
 		snprintf(number, sizeof(number), "%.*g", digits, v);
 		if (digits == 17 || strtod(number, NULL) == v)
 			break;
@@ -107,18 +140,23 @@ void json__put_number(double v, FILE *out)
 		fputs(".0", out);
 }
 
+/* Whether it is what JSON has, but for the quotes around it. */
+static bool is_plain(const char *s)
+{
+	while (*s >= ' ' && *s <= '~' && *s != '"' && *s != '\\')
+		s++;
+	return !*s;
+}
+
 void json__put_text(const char *s, FILE *out)
 {
-	static const char plain[] =
-		" !#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`"
-		"abcdefghijklmnopqrstuvwxyz{|}~";
 	json_t *j;
 
 	if (!s) {
 		fputs("null", out);
-	} else if (!s[strspn(s, plain)]) {
+	} else if (is_plain(s)) {
 		putc_unlocked('"', out);
-		fputs(s, out);
+		fputs_unlocked(s, out);
 		putc_unlocked('"', out);
 	} else {
 		j = json__text(s);

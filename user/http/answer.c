@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libdeflate.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "http/socket.h"
 
 #define MAGIC		0x6a706177u
 #define SMALL		1000 /* bytes that are not worth to be compressed */
@@ -132,14 +134,24 @@ static void become_child(const struct http_server *s, int out)
 	close_range(4, ~0u, 0);
 }
 
-_Noreturn void answer__make(const struct http_server *s, const struct http_request *r, int out,
+/* Makes a peer's number a name. False: a proxy names somebody whom this machine does not know. */
+static bool find_user(char user[static HTTP_USER])
+{
+	if (strncmp(user, HTTP_PEER, strlen(HTTP_PEER)) != 0)
+		return getpwnam(user) != NULL;
+	http_peer__name(user, HTTP_USER, (uid_t)strtoul(user + strlen(HTTP_PEER), NULL, 10));
+	return true;
+}
+
+_Noreturn void answer__make(const struct http_server *s, struct http_request *r, int out,
 			    bool takes_gzip)
 {
-	struct answer_head head = {.magic = MAGIC, .type = HTTP_TEXT};
+	struct answer_head head = {.magic = MAGIC, .status = 403, .type = HTTP_TEXT};
 	int err;
 
 	become_child(s, out);
-	head.status = (uint32_t)s->answer(s->arg, r, &head.type);
+	if (find_user(r->user))
+		head.status = (uint32_t)s->answer(s->arg, r, &head.type);
 	if (fflush(stdout))
 		_exit(1);
 	if (head.type == HTTP_EVENTS && head.status == 200 && s->rights) {
@@ -156,18 +168,19 @@ _Noreturn void answer__make_event(const struct http_server *s, struct http_reque
 {
 	struct answer_head head = {.magic = MAGIC, .type = HTTP_TEXT};
 	uint8_t *has = calloc(users->n + 1, 1);
-	const char *asker = NULL;
 
 	become_child(s, out);
 	for (unsigned i = 0; has && i < users->n; i++) {
-		char rights[HTTP_RIGHTS] = "";
+		char rights[HTTP_RIGHTS] = "", user[HTTP_USER];
 
-		s->rights(s->arg, &r->address, users->names[i], rights);
+		snprintf(user, sizeof(user), "%s", users->names[i]);
+		if (find_user(user))
+			s->rights(s->arg, &r->address, user, rights);
 		has[i] = *rights && !strcmp(rights, users->rights);
-		asker = has[i] && !asker ? users->names[i] : asker;
+		if (has[i] && !*r->user)
+			memcpy(r->user, user, sizeof(user));
 	}
-	if (asker) {
-		snprintf(r->user, sizeof(r->user), "%s", asker);
+	if (*r->user) {
 		r->is_again = true;
 		head.status = (uint32_t)s->answer(s->arg, r, &head.type);
 	} else {

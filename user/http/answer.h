@@ -27,7 +27,7 @@ unsigned answer__headers(const struct http_server *s, enum http_type type,
 			 char policy[ANSWER_POLICY], struct answer_header h[ANSWER_HEADERS]);
 
 /* In the child: answers, and ends the process. out: a file in memory. */
-_Noreturn void answer__make(const struct http_server *s, const struct http_request *r, int out,
+_Noreturn void answer__make(const struct http_server *s, struct http_request *r, int out,
 			    bool takes_gzip);
 /* In the child: makes the next event of a stream for users[n] who had these rights, and ends the
  * process. Behind the head there are n bytes, 1 where the user has them still, then the event. */

@@ -13,11 +13,14 @@
 
 #include "http/request.h"
 
+#define HTTP_USER 72  /* bytes of a name */
+#define HTTP_PEER "#" /* of no name */
+
 /* A request, in the child. */
 struct http_request {
 	struct http_address address;
-	char user[72]; /* who asks */
-	bool is_again; /* for an event of a stream that is not its first one */
+	char user[HTTP_USER]; /* who asks; in the server HTTP_PEER and the number of a peer */
+	bool is_again;	      /* for an event of a stream that is not its first one */
 };
 
 enum http_type { HTTP_HTML, HTTP_JSON, HTTP_CSV, HTTP_TEXT, HTTP_SCRIPT, HTTP_STYLE, HTTP_EVENTS };

@@ -12,18 +12,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "http/answer.h"
+#include "http/child.h"
 #include "http/library.h"
 #include "http/socket.h"
 #include "http/stream.h"
@@ -46,9 +43,7 @@ struct exchange {
 	enum { HEADERS, BODY, WAITS, RUNS, ANSWERED } state;
 	bool takes_gzip; /* what the browser accepts */
 	unsigned status; /* without a child: what is wrong with the request */
-	pid_t child;
-	int pidfd, out;
-	uint64_t until_ns;
+	struct child child;
 	struct exchange *next; /* that waits */
 };
 
@@ -66,6 +61,7 @@ struct server {
 	struct exchange *running[CHILDREN];
 	unsigned nrunning;
 	struct streams *streams;
+	struct dying dying;
 	int signals;
 };
 
@@ -113,7 +109,8 @@ static int ask_peer(const struct http_server *s, uid_t *uid, struct MHD_Connecti
 			   : http_peer__of_loopback(uid, socket_of(c));
 }
 
-/* Who asks: the peer, or whom the proxy names. 0, or the status. */
+/* Who asks: the peer, or whom the proxy names. 0, or the status. Whether there is such a user the
+ * child finds out, as a directory of users may be slow. */
 static unsigned identify(const struct http_server *s, struct exchange *e)
 {
 	const char *name;
@@ -123,14 +120,14 @@ static unsigned identify(const struct http_server *s, struct exchange *e)
 		return 403;
 	if (s->proxy != (uid_t)-1 && uid == s->proxy) {
 		name = header(e, s->user_header, NULL);
-		if (!name || !http_name__is_user(name) || !getpwnam(name))
+		if (!name || !http_name__is_user(name))
 			return 403;
 		snprintf(e->request.user, sizeof(e->request.user), "%s", name);
 		return 0;
 	}
 	if (!s->is_local && uid != getuid())
 		return 403;
-	http_peer__name(e->request.user, sizeof(e->request.user), uid);
+	snprintf(e->request.user, sizeof(e->request.user), HTTP_PEER "%u", (unsigned)uid);
 	return 0;
 }
 
@@ -222,7 +219,7 @@ static struct MHD_Response *begin_stream(struct server *w, struct exchange *e,
 	const struct stream_request r = {e->connection, socket_of(e->connection), e->uri,
 					 e->request.user};
 
-	return streams__begin(w->streams, &r, head, e->out);
+	return streams__begin(w->streams, &r, head, e->child.out);
 }
 
 static enum MHD_Result send_answer(struct server *w, struct exchange *e)
@@ -233,15 +230,17 @@ static enum MHD_Result send_answer(struct server *w, struct exchange *e)
 	enum MHD_Result result;
 	uint64_t size;
 
-	if (e->out < 0 || answer__check(e->out, &head, &size))
+	if (e->child.out < 0 || answer__check(e->child.out, &head, &size))
 		return send_text(s, e, e->status ? e->status : 500);
+	if (!size && head.status >= 400)
+		return send_text(s, e, head.status);
 	if (head.type == HTTP_EVENTS && head.status == 200)
 		r = begin_stream(w, e, &head);
 	else
-		r = mhd.MHD_create_response_from_fd_at_offset64(size, e->out, sizeof(head));
+		r = mhd.MHD_create_response_from_fd_at_offset64(size, e->child.out, sizeof(head));
 	if (!r)
 		return head.type == HTTP_EVENTS ? send_text(s, e, 429) : MHD_NO;
-	e->out = -1; /* the response's */
+	e->child.out = -1; /* the response's */
 	add_headers(s, r, head.type, head.is_gzip);
 	result = mhd.MHD_queue_response(e->connection, head.status, r);
 	mhd.MHD_destroy_response(r);
@@ -253,25 +252,17 @@ static enum MHD_Result send_answer(struct server *w, struct exchange *e)
 static void start(struct server *w, struct exchange *e)
 {
 	const struct http_server *s = w->s;
+	const pid_t pid = child__start(&e->child, &w->dying, s->seconds);
 
-	e->out = memfd_create("answer", MFD_CLOEXEC);
-	e->child = e->out < 0 ? -1 : fork();
-	if (!e->child)
-		answer__make(s, &e->request, e->out, e->takes_gzip);
-	e->pidfd = e->child > 0 ? (int)syscall(SYS_pidfd_open, e->child, 0) : -1;
-	if (e->pidfd < 0) {
-		log_error("serve: no child for an answer: %s", strerror(errno));
-		if (e->child > 0) {
-			kill(e->child, SIGKILL);
-			waitpid(e->child, NULL, 0);
-		}
+	if (!pid)
+		answer__make(s, &e->request, e->child.out, e->takes_gzip);
+	if (pid < 0) {
 		e->state = ANSWERED;
-		e->status = 500;
+		e->status = pid == -EBUSY ? 503 : 500;
 		mhd.MHD_resume_connection(e->connection);
 		return;
 	}
 	e->state = RUNS;
-	e->until_ns = clock__mono_ns() + s->seconds * UINT64_C(1000000000);
 	w->running[w->nrunning++] = e;
 }
 
@@ -330,17 +321,10 @@ static void start_waiting(struct server *w)
 static void end(struct server *w, unsigned i, bool is_late)
 {
 	struct exchange *e = w->running[i];
-	int status = 0;
 
-	if (is_late)
-		kill(e->child, SIGKILL);
-	waitpid(e->child, &status, 0);
-	close(e->pidfd);
-	e->pidfd = -1;
-	if (is_late || status) {
+	if (!child__end(&e->child, &w->dying, is_late)) {
 		e->status = is_late ? 503 : 500;
-		close(e->out);
-		e->out = -1;
+		child__close_file(&e->child);
 		log_warn("serve: %s: %s", e->request.address.path,
 			 is_late ? "it took too long" : "its process did not end well");
 	}
@@ -383,7 +367,7 @@ static void *begin_exchange(void *arg, const char *uri, struct MHD_Connection *c
 	if (!e)
 		return NULL;
 	e->connection = c;
-	e->pidfd = e->out = -1;
+	e->child.pidfd = e->child.out = -1;
 	err = http_address__parse(&e->request.address, uri);
 	e->uri = err ? NULL : strdup(uri);
 	err = err || e->uri ? err : -ENOMEM;
@@ -434,8 +418,7 @@ static void end_exchange(void *arg, struct MHD_Connection *c, void **context,
 	(void)arg, (void)c, (void)why;
 	if (!e)
 		return;
-	if (e->out >= 0)
-		close(e->out);
+	child__close_file(&e->child);
 	http_address__free(&e->request.address);
 	free(e->uri);
 	free(e);
@@ -453,7 +436,7 @@ static int wait_ms(const struct server *w)
 			 : 1000;
 
 	for (unsigned i = 0; i < w->nrunning; i++) {
-		const uint64_t until = w->running[i]->until_ns;
+		const uint64_t until = w->running[i]->child.until_ns;
 		const int left = until > now ? (int)((until - now) / 1000000) + 1 : 0;
 
 		ms = left < ms ? left : ms;
@@ -471,18 +454,19 @@ static bool turn(struct server *w)
 	const unsigned n = w->nrunning, m = streams__poll(w->streams, fds + 2 + n);
 
 	for (unsigned i = 0; i < n; i++)
-		fds[2 + i] = (struct pollfd){w->running[i]->pidfd, POLLIN, 0};
+		fds[2 + i] = (struct pollfd){w->running[i]->child.pidfd, POLLIN, 0};
 	if (poll(fds, n + 2 + m, wait_ms(w)) < 0 && errno != EINTR)
 		return false;
 	if (fds[0].revents)
 		return false;
 	for (unsigned i = n; i-- > 0;) {
-		const bool is_late = w->running[i]->until_ns <= clock__mono_ns();
+		const bool is_late = w->running[i]->child.until_ns <= clock__mono_ns();
 
 		if (fds[2 + i].revents || is_late)
 			end(w, i, !fds[2 + i].revents);
 	}
 	streams__turn(w->streams, fds + 2 + n);
+	dying__reap(&w->dying);
 	mhd.MHD_run(w->daemon);
 	start_waiting(w);
 	return true;
@@ -520,7 +504,8 @@ int http_server__run(const struct http_server *s, const sigset_t *stop)
 	if (err)
 		return err;
 	allow_files();
-	w.streams = streams__new(s);
+	getpwuid(getuid()); /* what looks users up is loaded, for all children */
+	w.streams = streams__new(s, &w.dying);
 	if (!w.streams)
 		return -ENOMEM;
 	w.signals = signalfd(-1, stop, SFD_CLOEXEC | SFD_NONBLOCK);

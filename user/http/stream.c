@@ -2,16 +2,11 @@
 /* Feeds, which children make, and their streams. */
 #include "http/stream.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,13 +15,12 @@
 
 #ifdef HAS_MICROHTTPD
 
-#define SECOND_NS UINT64_C(1000000000)
-#define PERIOD_S  5
-#define SLOW	  6		       /* periods that an event may be on its way */
-#define OF_USER	  6		       /* streams of one user; a further one ends the oldest */
-#define HELD	  (UINT64_C(64) << 20) /* bytes of events that are on their way, in all */
-#define BLOCK	  16384
-#define FAILURES  3 /* one after the other, after which a feed ends */
+#define PERIOD_S 5
+#define SLOW	 6		      /* periods that an event may be on its way */
+#define OF_USER	 6		      /* streams of one user; a further one ends the oldest */
+#define HELD	 (UINT64_C(64) << 20) /* bytes of events that are on their way, in all */
+#define BLOCK	 16384
+#define FAILURES 3 /* one after the other, after which a feed ends */
 
 /* What a child made. */
 struct event {
@@ -41,7 +35,7 @@ struct stream {
 	struct stream *next; /* of the feed */
 	struct MHD_Connection *connection;
 	int socket;
-	char user[72];
+	char user[HTTP_USER];
 	uint64_t serial;
 	struct event *event; /* on its way; NULL: none */
 	uint64_t sent, since_ns;
@@ -58,27 +52,27 @@ struct feed {
 	unsigned n;
 	uint64_t hash, next_ns;
 	unsigned failures;
-	pid_t child; /* 0: none */
-	int pidfd, out;
-	uint64_t until_ns;
+	struct child child;
 	struct stream *asked[STREAMS]; /* for whom the child asks; NULL: it has gone */
 	unsigned nasked;
 };
 
 struct streams {
 	const struct http_server *s;
+	struct dying *dying;
 	struct feed *feeds;
 	unsigned n, nchildren;
 	uint64_t serial, held, period_ns;
 };
 
-struct streams *streams__new(const struct http_server *s)
+struct streams *streams__new(const struct http_server *s, struct dying *d)
 {
 	struct streams *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
 	w->s = s;
+	w->dying = d;
 	w->period_ns = (uint64_t)((s->period_s > 0 ? s->period_s : PERIOD_S) * 1e9);
 	return w;
 }
@@ -189,11 +183,9 @@ static void free_feed(struct streams *w, struct feed *f)
 	while (*at != f)
 		at = &(*at)->next;
 	*at = f->next;
-	if (f->child) {
-		kill(f->child, SIGKILL);
-		waitpid(f->child, NULL, 0);
-		close(f->pidfd);
-		close(f->out);
+	if (f->child.pid) {
+		child__end(&f->child, w->dying, true);
+		child__close_file(&f->child);
 		w->nchildren--;
 	}
 	free(f->uri);
@@ -236,7 +228,7 @@ static struct feed *feed_of(struct streams *w, const char *uri, const char *righ
 		return NULL;
 	}
 	snprintf(f->rights, sizeof(f->rights), "%s", rights);
-	f->pidfd = f->out = -1;
+	f->child.pidfd = f->child.out = -1;
 	f->next_ns = clock__mono_ns() + w->period_ns;
 	f->next = w->feeds;
 	w->feeds = f;
@@ -329,11 +321,13 @@ static void ask_in_child(const struct streams *w, const struct feed *f)
 		names[i] = f->asked[i]->user;
 	if (http_address__parse(&r.address, f->uri))
 		_exit(1);
-	answer__make_event(w->s, &r, &users, f->out);
+	answer__make_event(w->s, &r, &users, f->child.out);
 }
 
 static void start(struct streams *w, struct feed *f, uint64_t now)
 {
+	pid_t pid;
+
 	f->nasked = 0;
 	for (struct stream *s = f->streams; s; s = s->next)
 		if (!s->is_ended)
@@ -341,25 +335,11 @@ static void start(struct streams *w, struct feed *f, uint64_t now)
 	f->next_ns = now + w->period_ns;
 	if (!f->nasked)
 		return;
-	f->out = memfd_create("event", MFD_CLOEXEC);
-	f->child = f->out < 0 ? -1 : fork();
-	if (!f->child)
+	pid = child__start(&f->child, w->dying, w->s->seconds);
+	if (!pid)
 		ask_in_child(w, f);
-	f->pidfd = f->child > 0 ? (int)syscall(SYS_pidfd_open, f->child, 0) : -1;
-	if (f->pidfd >= 0) {
-		f->until_ns = now + w->s->seconds * SECOND_NS;
+	if (pid > 0)
 		w->nchildren++;
-		return;
-	}
-	log_error("serve: no child for an event: %s", strerror(errno));
-	if (f->child > 0) {
-		kill(f->child, SIGKILL);
-		waitpid(f->child, NULL, 0);
-	}
-	if (f->out >= 0)
-		close(f->out);
-	f->child = 0;
-	f->out = -1;
 }
 
 static void end_all(struct feed *f)
@@ -373,12 +353,13 @@ static void deliver(struct streams *w, struct feed *f, const uint8_t *has, uint6
 		    uint64_t now)
 {
 	const uint64_t at = sizeof(struct answer_head) + f->nasked;
-	struct event *e = hash != f->hash && w->held < HELD ? event__new(w, f->out, at) : NULL;
+	struct event *e =
+		hash != f->hash && w->held < HELD ? event__new(w, f->child.out, at) : NULL;
 	const bool is_new = e != NULL;
 
 	if (is_new) {
 		f->hash = hash;
-		f->out = -1;
+		f->child.out = -1;
 	}
 	for (unsigned i = 0; i < f->nasked; i++) {
 		struct stream *s = f->asked[i];
@@ -403,19 +384,12 @@ static void take(struct streams *w, struct feed *f, bool is_late)
 	struct answer_head head;
 	uint8_t has[STREAMS];
 	uint64_t size;
-	int status = 0;
-	bool is_good;
+	bool is_good = child__end(&f->child, w->dying, is_late);
 
-	if (is_late)
-		kill(f->child, SIGKILL);
-	waitpid(f->child, &status, 0);
-	close(f->pidfd);
-	f->child = 0;
-	f->pidfd = -1;
 	w->nchildren--;
 	f->next_ns = now + w->period_ns;
-	is_good = !is_late && !status && !answer__check(f->out, &head, &size) &&
-		  pread(f->out, has, f->nasked, sizeof(head)) == (ssize_t)f->nasked;
+	is_good = is_good && !answer__check(f->child.out, &head, &size) &&
+		  pread(f->child.out, has, f->nasked, sizeof(head)) == (ssize_t)f->nasked;
 	if (is_good && head.status == 200 && head.type == HTTP_EVENTS) {
 		f->failures = 0;
 		deliver(w, f, has, head.hash, now);
@@ -423,9 +397,7 @@ static void take(struct streams *w, struct feed *f, bool is_late)
 		end_all(f);
 	}
 	f->nasked = 0;
-	if (f->out >= 0)
-		close(f->out);
-	f->out = -1;
+	child__close_file(&f->child);
 }
 
 /* ---- the loop */
@@ -435,18 +407,18 @@ unsigned streams__poll(const struct streams *w, struct pollfd *fds)
 	unsigned n = 0;
 
 	for (const struct feed *f = w->feeds; f; f = f->next)
-		if (f->child)
-			fds[n++] = (struct pollfd){f->pidfd, POLLIN, 0};
+		if (f->child.pid)
+			fds[n++] = (struct pollfd){f->child.pidfd, POLLIN, 0};
 	return n;
 }
 
 int streams__wait_ms(const struct streams *w, uint64_t now_ns, int ms)
 {
 	for (const struct feed *f = w->feeds; f; f = f->next) {
-		const uint64_t at = f->child ? f->until_ns : f->next_ns;
+		const uint64_t at = f->child.pid ? f->child.until_ns : f->next_ns;
 		const int left = at > now_ns ? (int)((at - now_ns) / 1000000) + 1 : 0;
 
-		if (!f->child && w->nchildren == STREAM_CHILDREN)
+		if (!f->child.pid && w->nchildren == STREAM_CHILDREN)
 			continue;
 		ms = left < ms ? left : ms;
 	}
@@ -456,7 +428,7 @@ int streams__wait_ms(const struct streams *w, uint64_t now_ns, int ms)
 static bool has_ended(const struct feed *f, const struct pollfd *fds, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (fds[i].fd == f->pidfd)
+		if (fds[i].fd == f->child.pidfd)
 			return fds[i].revents != 0;
 	return false;
 }
@@ -467,7 +439,7 @@ static struct feed *next_due(const struct streams *w, uint64_t now)
 	struct feed *due = NULL;
 
 	for (struct feed *f = w->feeds; f; f = f->next)
-		if (!f->child && f->next_ns <= now && (!due || f->next_ns < due->next_ns))
+		if (!f->child.pid && f->next_ns <= now && (!due || f->next_ns < due->next_ns))
 			due = f;
 	return due;
 }
@@ -479,9 +451,9 @@ void streams__turn(struct streams *w, const struct pollfd *fds)
 	struct feed *f;
 
 	for (f = w->feeds; f; f = f->next) {
-		const bool ended = f->child && has_ended(f, fds, n);
+		const bool ended = f->child.pid && has_ended(f, fds, n);
 
-		if (f->child && (ended || f->until_ns <= now))
+		if (f->child.pid && (ended || f->child.until_ns <= now))
 			take(w, f, !ended);
 	}
 	while (w->nchildren < STREAM_CHILDREN && (f = next_due(w, now)))

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "http/answer.h"
+#include "http/child.h"
 #include "http/library.h"
 
 #define STREAMS		200
@@ -29,7 +30,7 @@ struct stream_request {
 };
 
 /* NULL: no memory. */
-struct streams *streams__new(const struct http_server *s);
+struct streams *streams__new(const struct http_server *s, struct dying *d);
 /* When no connection is left. */
 void streams__free(struct streams *w);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/read_note.h"
 #include "base/room.h"
 #include "index/claim.h"
@@ -26,7 +27,8 @@
 	86400.0 /* longest PublishInterval: a directory that has not changed since has no \
 		   running steps */
 
-#define BATCH 500 /* jobs per transaction */
+#define BATCH	  500	/* jobs per transaction */
+#define FILES_MAX 20000 /* of running steps in a directory, and of others of their jobs */
 
 /* The files of a job's steps in a directory. */
 struct step_files {
@@ -143,27 +145,49 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The jobs with files of running steps; *ended: the files of other steps of them are there, too. */
-static int list_names(const char *dir, struct names *running, struct string_list *ended)
+static bool has_job(const struct names *running, const struct merge_name *m)
 {
-	_cleanup_closedir_ DIR *d = opendir(dir);
+	return running->n &&
+	       bsearch(m, running->v, running->n, sizeof(*running->v), by_number) != NULL;
+}
+
+/* Files of running steps, which their users may make as many as they like. */
+static int list_running(DIR *d, const char *dir, struct names *running)
+{
+	struct merge_name name;
 	struct dirent *e;
-	int err = 0;
 
-	while (!err && d && (e = readdir(d))) {
-		struct merge_name name;
-		const enum merge_name_kind kind = merge_name__parse(e->d_name, &name);
-
-		if (kind == NAME_FILE)
-			err = string_list__append(ended, e->d_name);
-		if (kind != NAME_RUNNING)
+	while ((e = readdir(d))) {
+		if (merge_name__parse(e->d_name, &name) != NAME_RUNNING)
 			continue;
-		err = room__grow(&running->v, running->n, 1, sizeof(name));
-		if (!err)
-			running->v[running->n++] = name;
+		if (running->n == FILES_MAX) {
+			log_warn("%s: more than %d files of running steps: the others are not read",
+				 dir, FILES_MAX);
+			break;
+		}
+		if (room__grow(&running->v, running->n, 1, sizeof(name)))
+			return -ENOMEM;
+		running->v[running->n++] = name;
 	}
 	if (running->n)
 		qsort(running->v, running->n, sizeof(*running->v), by_number);
+	return 0;
+}
+
+/* The jobs with files of running steps; *ended: the files of other steps of them. */
+static int list_names(const char *dir, struct names *running, struct string_list *ended)
+{
+	_cleanup_closedir_ DIR *d = opendir(dir);
+	int err = d ? list_running(d, dir, running) : 0;
+	struct merge_name name;
+	struct dirent *e;
+
+	if (!d || !running->n)
+		return err;
+	rewinddir(d);
+	while (!err && ended->n < FILES_MAX && (e = readdir(d)))
+		if (merge_name__parse(e->d_name, &name) == NAME_FILE && has_job(running, &name))
+			err = string_list__append(ended, e->d_name);
 	return err;
 }
 
@@ -189,11 +213,10 @@ static int find_jobs(struct looking *l)
 		snprintf(name, sizeof(name), ".%u_%s_%s.h5", m->job, m->step, m->node);
 		err = add_named(l, name, m->job, true);
 	}
-	for (unsigned i = 0; !err && running.n && i < ended.n; i++) {
+	for (unsigned i = 0; !err && i < ended.n; i++) {
 		struct merge_name m;
 
-		if (merge_name__parse(ended.v[i], &m) == NAME_FILE &&
-		    bsearch(&m, running.v, running.n, sizeof(m), by_number))
+		if (merge_name__parse(ended.v[i], &m) == NAME_FILE)
 			err = add_named(l, ended.v[i], m.job, false);
 	}
 	free(running.v);

@@ -17,6 +17,7 @@ import { node, whichNode } from './node.js';
 import { plot } from './plot.js';
 import { refused } from './refused.js';
 import { report } from './report.js';
+import { unpacked } from './rows.js';
 import { running } from './running.js';
 import { nav, site, wrong } from './site.js';
 import { contacts, findings, issues } from './sitefindings.js';
@@ -30,7 +31,7 @@ const text = document.getElementById('data').textContent;
 if (!text.trim().startsWith('{')) {
 	document.body.append(el('p', {}, 'This is the template of jobprof\u2019s pages, without numbers.'));
 } else {
-	const data = JSON.parse(text);
+	const data = unpacked(JSON.parse(text));
 
 	const page = site?.error ? (site.page === 'node' ? whichNode : wrong) : data.refused ? refused : data.lines ? lines : pageOfSite(data) ?? (data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report);
 

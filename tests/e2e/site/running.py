@@ -315,6 +315,18 @@ def files_alone():
     is_equal("a user's own index", [r["job_id"] for r in d["rows"]], [8])
 
 
+def too_many_files():
+    """A user may make as many names as a directory has room for."""
+    d, env = tmpdir("many"), {"HOME": tmpdir("home"), "PATH": tmpdir("none")}
+    path = put_running(d, job("node", 2, wall=600), job=8)
+    is_equal("files of running steps: one", [r["job_id"] for r in json.loads(must("running", "--json", "-p", d, env=env))["rows"]], [8])
+    for i in range(20000):
+        os.symlink("nowhere", "%s/.%d_0_n1.h5" % (d, 100 + i))
+    p = subprocess.run([JOBPROF, "running", "--json", "-p", d], env=env, capture_output=True, text=True)
+    is_true("files of running steps: the log says that there are too many", p.returncode == 0 and "%s: more than 20000 files of running steps" % d in p.stderr, p)
+    is_true("files of running steps: at most one job", len(json.loads(p.stdout)["rows"]) <= 1 and os.path.exists(path), p.stdout[:200])
+
+
 # ---- the verb
 
 @contextlib.contextmanager
@@ -394,5 +406,5 @@ def the_same_of_postgresql():
 
 
 if __name__ == "__main__":
-    run_tests((within_three_rows, what_is_no_finding, numbers_of_now, the_time_to_the_limit, of_a_real_step, what_squeue_says, one_call_a_minute, both_feeds, files_alone, sums_and_order, who_sees_what,
+    run_tests((within_three_rows, what_is_no_finding, numbers_of_now, the_time_to_the_limit, of_a_real_step, what_squeue_says, one_call_a_minute, both_feeds, files_alone, too_many_files, sums_and_order, who_sees_what,
                the_same_of_postgresql))

@@ -3,6 +3,7 @@
 """jobprof serve: what is at each address is what the verb prints for who asks, by the kernel's word on the socket; nothing of others' jobs is in
 any byte of any answer; what was tried against other sites' servers is refused."""
 
+import contextlib
 import functools
 import gzip
 import http.client
@@ -158,8 +159,14 @@ def made():
     return path
 
 
-def data_of(page, part=b"data"):
-    return json.loads(re.search(rb'<script type="application/json" id="%s">(.*?)</script>' % part, page, re.S)[1])
+def data_of(page, name=b"data"):
+    """A page's JSON, with rows that came by column as objects."""
+    data = json.loads(re.search(rb'<script type="application/json" id="%s">(.*?)</script>' % name, page, re.S)[1])
+    for part in data.values():
+        rows = isinstance(part, dict) and part.get("rows")
+        if isinstance(rows, dict) and rows.keys() == {"n", "columns"}:
+            part["rows"] = [{k: v[i] if v is not None else None for k, v in rows["columns"].items()} for i in range(rows["n"])]
+    return data
 
 
 def close(a, b):
@@ -400,5 +407,62 @@ def own_jobs():
         s.end()
 
 
+def child_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return int(f.read().split()[0])
+
+
+def caught(s, address):
+    """A child of the server, stopped while it answers, and the thread that asks."""
+    for _ in range(200):
+        got = []
+        asker = threading.Thread(target=lambda got=got: got.append(s.ask(address)[0]))
+        asker.start()
+        while not got:
+            with contextlib.suppress(OSError, IndexError):
+                child = child_of(s.process.pid)
+                os.kill(child, signal.SIGSTOP)
+                if os.path.exists("/proc/%d/exe" % child):  # it has not ended yet
+                    return child, asker, got
+        asker.join()
+    raise Skipped("no child was caught")
+
+
+@in_full
+def a_child_that_hangs():
+    """What SIGKILL does not end, as at a file system whose server is away, holds up nobody: frozen by the freezer of cgroup v1."""
+    if os.geteuid():
+        raise Skipped("needs root")
+    top = "%s/jptest_%d_hang" % (need_cgroup1("freezer"), os.getpid())
+    s = Server("--database", made())
+    os.mkdir(top)
+    try:
+        child, asker, got = caught(s, "/usage.json?since=all")
+        for name, word in (("cgroup.procs", str(child)), ("freezer.state", "FROZEN")):
+            with open(os.path.join(top, name), "w") as f:
+                f.write(word)
+        os.kill(child, signal.SIGCONT)
+        is_equal("hangs: others are answered", s.ask("/usage.json?since=all")[0], 200)
+        asker.join(60)
+        is_equal("hangs: after 30 s who waits is told so", got, [503])
+        began = time.monotonic()
+        is_equal("hangs: the killed one holds up nobody", [s.ask("/usage.json?since=all")[0] for _ in range(3)], [200] * 3)
+        is_true("hangs: who are answered as ever", time.monotonic() - began < 5, time.monotonic() - began)
+        is_true("hangs: while it is still there", os.path.exists("/proc/%d" % child), child)
+        with open(os.path.join(top, "freezer.state"), "w") as f:
+            f.write("THAWED")
+        wait_until(lambda: not os.path.exists("/proc/%d" % child), "the child to be forgotten")
+    finally:
+        with open(os.path.join(top, "freezer.state"), "w") as f:
+            f.write("THAWED")
+        status, log = s.end()
+        wait_until(lambda: not os.rmdir(top) or True, "the group's end")
+    is_true("hangs: the server says which page, and ends well", status == 0 and "/usage: it took too long" in log.replace(".json", ""), (status, log))
+
+
 if __name__ == "__main__":
+<<<<<<< HEAD
     run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, no_argument_is_a_failure, many_at_once, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd, own_jobs))
+=======
+    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, many_at_once, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd, own_jobs, a_child_that_hangs))
+>>>>>>> c0c38be3c0d29376ae22c73a827a5a92f28067fd

@@ -329,6 +329,7 @@ static int show_page(const struct serve_site *s, const struct http_request *r, c
 		json_decref(site);
 		return 200;
 	}
+	site_args__print_by_column();
 	status = make_data(p, &r->address, &data);
 	wrong = wrong_argument(status, before);
 	json__set(site, "error", wrong ? json__text(wrong) : json_boolean(status == 2));

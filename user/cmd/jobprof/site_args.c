@@ -642,6 +642,13 @@ void site_args__print_head(const struct site_args *a, double jobs, double held_s
 	putchar('\n');
 }
 
+static bool by_column;
+
+void site_args__print_by_column(void)
+{
+	by_column = true;
+}
+
 /* Takes `about`, to whose members the rows are added. 0, or the exit status. */
 static int print_json(const struct site_table *t, json_t *about)
 {
@@ -652,7 +659,10 @@ static int print_json(const struct site_table *t, json_t *about)
 	if (out && !json__print(about, out, JSON_COMPACT) && !fclose(out)) {
 		n = strlen(text) - 2; /* without its end, "}\n" */
 		printf("%.*s%s\"rows\":", (int)n, text, n > 1 ? "," : "");
-		site_table__print_json(t, stdout);
+		if (by_column)
+			site_table__print_columns(t, stdout);
+		else
+			site_table__print_json(t, stdout);
 		if (t->has_sum) {
 			fputs(",\"sum\":", stdout);
 			about = site_table__json_row(t, t->nrows - 1);

@@ -208,5 +208,7 @@ void site_args__print_head(const struct site_args *a, double jobs, double held_s
 /* Prints the table in the form asked for; takes `about`, the other members of the JSON. 0, or the
  * exit status. */
 int site_args__print(const struct site_args *a, const struct site_table *t, json_t *about);
+/* From now on this process prints JSON's rows by column (site_table.h), for a page's script. */
+void site_args__print_by_column(void);
 
 #endif

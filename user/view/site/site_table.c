@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/format_number.h"
 #include "base/json.h"
 #include "base/room.h"
 #include "base/str.h"
@@ -471,6 +472,16 @@ json_t *site_table__json_row(const struct site_table *t, unsigned row)
 	return o;
 }
 
+static void print_integer(int64_t i, FILE *out)
+{
+	char digits[FORMAT_NUMBER_MAX], *end = digits;
+
+	if (i < 0)
+		*end++ = '-';
+	end = format_number__u64(end, i < 0 ? -(uint64_t)i : (uint64_t)i);
+	fwrite_unlocked(digits, 1, (size_t)(end - digits), out);
+}
+
 static void print_json_cell(enum site_cell_kind kind, const struct db_value *v, FILE *out)
 {
 	json_t *j;
@@ -482,7 +493,9 @@ static void print_json_cell(enum site_cell_kind kind, const struct db_value *v, 
 	} else if (v->type == DB_TEXT) {
 		json__put_text(v->text, out);
 	} else if (v->type == DB_INT) {
-		fprintf(out, "%lld", (long long)v->i);
+		print_integer(v->i, out);
+	} else if (v->type == DB_NULL) {
+		fputs_unlocked("null", out);
 	} else if (!is_whole(kind)) {
 		json__put_number(db_value__number(v), out);
 	} else {
@@ -506,6 +519,33 @@ void site_table__print_json(const struct site_table *t, FILE *out)
 		putc('}', out);
 	}
 	putc(']', out);
+}
+
+static void print_column(const struct site_table *t, unsigned column, unsigned nrows, FILE *out)
+{
+	unsigned known = 0;
+
+	while (known < nrows && cell(t, known, column)->type == DB_NULL)
+		known++;
+	fprintf(out, "%s\"%s\":%s", column ? "," : "", t->columns[column].key,
+		known < nrows ? "" : "null");
+	if (known == nrows)
+		return;
+	for (unsigned row = 0; row < nrows; row++) {
+		putc_unlocked(row ? ',' : '[', out);
+		print_json_cell(t->columns[column].kind, cell(t, row, column), out);
+	}
+	putc_unlocked(']', out);
+}
+
+void site_table__print_columns(const struct site_table *t, FILE *out)
+{
+	const unsigned nrows = t->nrows - (t->has_sum && t->nrows);
+
+	fprintf(out, "{\"n\":%u,\"columns\":{", nrows);
+	for (unsigned i = 0; i < t->ncolumns; i++)
+		print_column(t, i, nrows, out);
+	fputs("}}", out);
 }
 
 json_t *site_table__json(const struct site_table *t)
