@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { changes } from '../../web/src/digest.js';
+import { changes, moved } from '../../web/src/digest.js';
 import { cumulative, margin, nearest, power, rangeOf as powers, volume } from '../../web/src/io.js';
 import { command, tally, verdict } from '../../web/src/sitefindings.js';
 import { path } from '../../web/src/spark.js';
@@ -73,4 +73,9 @@ test('each rule has words of its own', () => {
 	assert.deepEqual(rules.filter((r) => wordsOf(r) === r), []);
 	assert.equal(new Set(rules.map(wordsOf)).size, rules.length);
 	assert.equal(wordsOf('site.own'), 'site.own');
+});
+
+test('the week before a digest is a date of the same clock, whatever that of the browser is', () => {
+	assert.deepEqual([moved('2026-11-22', -7 * 86400), moved('2026-03-01', 7 * 86400), moved('2026-11-22', 0)], ['2026-11-15', '2026-03-08', '2026-11-22']);
+	assert.deepEqual([moved('2026-11-28 23:30', -86400), moved('2026-01-01 00:10', -1200)], ['2026-11-27T23:30', '2025-12-31T23:50']);
 });

@@ -52,7 +52,9 @@ async function whole(page) {
 
 	const cut = await page.evaluate(() => [...document.querySelectorAll('.vt thead .t')].filter((e) => e.checkVisibility() && e.offsetWidth && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent).join(', '));
 
-	return page.troubles.join('; ') || (cut && `heads are cut: ${cut}`) || (wide && `wider than the screen: ${wide}`) || (made && `it says ${made[0]}`) || (strange && `it says ${strange[0]}`) || '';
+	const times = await page.evaluate(() => [...document.links].map((a) => a.getAttribute('href')).filter((h) => /[?&](since|until|at|ran-at)=\d{9}/.test(h)).slice(0, 2).join(' '));
+
+	return page.troubles.join('; ') || (times && `times of links are no dates: ${times}`) || (cut && `heads are cut: ${cut}`) || (wide && `wider than the screen: ${wide}`) || (made && `it says ${made[0]}`) || (strange && `it says ${strange[0]}`) || '';
 }
 
 async function truth(page, base, address, least) {
