@@ -274,7 +274,7 @@ export function drawParts(e) {
 		v.style.setProperty('--v', `${100 * Number(v.dataset.v)}%`);
 }
 
-// j and k choose a row, Enter follows its first link.
+// j and k choose a row, first that after or before the one that the page is about (now); Enter follows its first link.
 function rowKeys(t) {
 	let at = -1;
 
@@ -285,7 +285,7 @@ function rowKeys(t) {
 			return;
 		if (step) {
 			rows[at]?.classList.remove('on');
-			at = Math.min(rows.length - 1, Math.max(0, at + step));
+			at = Math.min(rows.length - 1, Math.max(0, (at < 0 ? [...rows].findIndex((r) => r.matches('.now')) : at) + step));
 			rows[at].classList.add('on');
 			rows[at].scrollIntoView({ block: 'nearest' });
 			e.preventDefault();

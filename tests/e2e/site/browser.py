@@ -209,6 +209,7 @@ def moves():
                         (w["name"], "/find?word=" + w["name"]), ("no such thing", "/find?word=no+such+thing"), ("1", "/job/1")):
         made.append({"move": "searched", "server": "staff", "address": "/find?word=0", "word": word, "leads": leads})
     made.append({"move": "followed", "server": "staff", "address": "/usage?since=all"})
+    made.append({"move": "walked", "server": "staff", "address": "/findings?since=all"})
     made.append({"move": "compared", "server": "staff", "address": "/compare?jobs=11,13"})
     made += [{"move": "seldom", "server": "staff", "address": "/jobs?since=all", "field": f, "value": v, "leads": "/jobs?since=all&%s=%s" % (f, v)} for f, v in (("read", "1GiB-"), ("cpu-share", "0-10"), ("ran-at", "2026-11-01T08:00"))]
     made += [{"move": "printed", "server": "staff", "address": a} for a in ("/jobs?since=all", "/usage?since=all", "/issues?since=all")]
