@@ -34,7 +34,7 @@ test('cells: margins, cumulative shares, ranges of powers of two, and the next o
 	assert.deepEqual(cumulative([6, 0, 4]), [0.6, 0.6, 1]);
 	assert.deepEqual([power(0), power(9), power(10), power(37), power(60), powers(29)], ['1B', '512B', '1KiB', '128GiB', '1EiB', '512MiB-1GiB']);
 	assert.deepEqual([nearest(cells, cells[0], [1, 0]), nearest(cells, cells[0], [0, 1]), nearest(cells, cells[0], [-1, 0])], [cells[2], cells[1], undefined]);
-	assert.deepEqual([volume(0), volume(999), volume(1500), volume(12.7e9), volume(1.2e14), volume(null)], ['0 B', '999 B', '1.50 kB', '12.7 GB', '120 TB', '?']);
+	assert.deepEqual([0, 999, 1536, 12.7 * 2 ** 30, 2 ** 50, null, undefined].map(volume), ['0 B', '999 B', '1.50 KiB', '12.7 GiB', '1 PiB', '?', '?']);
 });
 
 test('a line of a cell has gaps where nothing is known', () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Whether the tables of a page say what its JSON has. A head's data-key names the value of a row; its unit, or that of the cell, says how it is written.
 
-const HEAD_UNITS = [[/core-h|GPU-h|\bh\b/, 3600], [/^%|%/, 0.01], [/MB\/s/, 1e6], [/\bGB\b/, 1e9], [/\bTB\b/, 1e12]];
+const HEAD_UNITS = [[/core-h|GPU-h|\bh\b/, 3600], [/^%|%/, 0.01], [/MiB\/s/, 1048576]];
 const CELL_UNITS = { B: 1 / 1048576, KiB: 1 / 1024, MiB: 1, GiB: 1024, TiB: 1048576, '%': 0.01, s: 1, min: 60, h: 3600, J: 1, kJ: 1000, kWh: 3.6e6, MWh: 3.6e9, W: 1, kW: 1000, MW: 1e6, 'core-s': 1, 'core-h': 3600, cores: 1, core: 1, threads: 1, thread: 1, points: 0.01 };
 
 const flat = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');

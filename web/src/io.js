@@ -2,11 +2,12 @@
 // The I/O of all jobs of a site, in the figures of S. El Sayed et al. (PDSW-DISCS 2016): jobs by bytes and highest bandwidth, with
 // both margins and cumulative shares, and the table of thresholds. A click on a cell or a bar lists its jobs.
 import { el, low, name, section, soft } from './dom.js';
-import { count, plural, share } from './format.js';
+import { count, mb, plural, share } from './format.js';
 import { address, drawParts, filters, known, shell, site } from './site.js';
 import { svg } from './spark.js';
 
 const DIRECTIONS = [['read', 'Read', 'read', 'read-rate'], ['written', 'Written', 'written', 'write-rate']];
+const MIB = 1048576;
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
 // 2^30 as "1GiB", as the options read it; 2^37 as "128GiB".
@@ -104,17 +105,8 @@ function figure(d, [key, title, bytes, rate]) {
 
 // ---- tables
 
-const SIZES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
-
-export function volume(v) {
-	if (!known(v))
-		return '?';
-	let i = 0;
-
-	for (; Math.abs(v) >= 999.5 && i < 6; i++)
-		v /= 1000;
-	return `${v >= 99.95 ? v.toFixed(0) : v >= 9.995 ? v.toFixed(1) : v === 0 ? '0' : v.toFixed(2)} ${SIZES[i]}`;
-}
+// In the units of the axes and of --read.
+export const volume = (bytes) => (known(bytes) ? mb(bytes / MIB) : '?');
 
 const head = (texts) => el('thead', {}, el('tr', {}, texts.map((t, i) => (t ? el('th', { scope: 'col', class: i ? null : 'l' }, t) : el('td')))));
 const body = (rows) => el('tbody', {}, rows.map((r) => el('tr', {}, r.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: i ? null : 'l' }, c)))));

@@ -216,7 +216,6 @@ export const cells = {
 	duration: (v) => (known(v) ? hm(v) : '?'),
 	when: (v) => (known(v) ? day(v).slice(5) : '?'),
 	part: (v) => (known(v) ? [share(v).replace(' %', ''), bar(Math.min(1, Math.max(0, v)))] : '?'),
-	rate: (v) => (known(v) ? few(v / 1e6) : '?'),
 };
 
 // As the verbs write numbers: whole from 100 on, else three digits.
@@ -355,6 +354,6 @@ export function noTable() {
 
 export function wrong() {
 	shell('These arguments make no sense', ['One of these cannot be read: ', el('b', {}, name(Object.entries(site.arguments).map(([k, v]) => `${k} ${v}`).join(', ') || 'no argument', 300))], filters('7d'),
-		section('wrong', 'What can be asked', '', el('p', { class: 'words' }, 'Times are 24h, 7d, 2026-11-01; nodes 4, 4-16 or 8-; ran 1h- or 10m-2h; states completed, failed, timeout; findings a rule, any, none or unknown; read and written 100GiB- or 1MB-2GB; shares of CPU, memory and limit 0-10 or 90-, in %; at the time 2026-11-01T08:00.')));
+		section('wrong', 'What can be asked', '', el('p', { class: 'words' }, 'Times are 24h, 7d, 2026-11-01; nodes 4, 4-16 or 8-; ran 1h- or 10m-2h; states completed, failed, timeout; findings a rule, any, none or unknown; read and written 100GiB- or 1MiB-2GiB; shares of CPU, memory and limit 0-10 or 90-, in %; at the time 2026-11-01T08:00.')));
 	noTable();
 }
