@@ -178,13 +178,22 @@ static int find_running(struct string_list *files, const char *where, uint32_t j
 	return err;
 }
 
+/* Whether a server's viewer asks for a job of somebody else, whose files are not in the viewer's
+ * directory. */
+static bool is_of_another(const char *user)
+{
+	const char *viewer = site_viewer__only_user();
+
+	return viewer && user && strcmp(viewer, user) != 0;
+}
+
 static int find_running_anywhere(struct string_list *files, const struct site_args *a, uint32_t job,
 				 const char *user)
 {
 	char *site = NULL;
 	int err = find_running(files, a->dir ? a->dir : ".", job, user);
 
-	if (!err && !files->n && !a->dir && !profile_dir__ask(&site))
+	if (!err && !files->n && (!a->dir || is_of_another(user)) && !profile_dir__ask(&site))
 		err = find_running(files, site, job, user);
 	free(site);
 	return err;
