@@ -120,7 +120,7 @@ def led():
             row = {"cluster": cluster, "job_id": 70 + i, "start": int(time.time()) - 9000, "elapsed_s": 3600, "user": "somebody", "account": "proj02", "state": "COMPLETED", "nodes": 1, "cpus": 4, "node_names": ["same"], "sources": 1}
             f.write(json.dumps(row) + "\n")
         for i, (lost, cluster) in enumerate(((1800.0, "alpha"), (3600.0, "alpha"), (360.0, "beta"))):  # of beta nobody coordinates
-            f.write(json.dumps({**row, "cluster": cluster, "job_id": 80 + i, "account": "proj01", "cores": 4.0, "held_core_s": 14400.0, "lost_core_s": lost, "findings": 0, "finding_list": []}) + "\n")
+            f.write(json.dumps({**row, "cluster": cluster, "job_id": 80 + i, "account": "proj01", "cores": 4.0, "held_core_s": 14400.0, "sources": 3, "findings": 1, "finding_list": [{"id": "cpu.unused", "severity": "warn", "text": "idle", "where": "", "remedy_kind": "sentence", "remedy": "use less", "cost": {"saving": 0.1, "is_at_least": False, "core_s": lost}}]}) + "\n")
     must("index", "import", "--database", path, lines)
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         db.execute("INSERT INTO coordinator (\"user\", account, cluster, at) VALUES (?, 'proj01', 'alpha', ?)", (USER, int(time.time())))
