@@ -231,7 +231,7 @@ function answer(d) {
 	const mine = d.lanes.filter((j) => !isOthers(j)), hurt = mine.filter((j) => taken(j, d) > TAKEN), k = d.kind;
 	const about = k ? [k.model, known(k.cores) ? plural(k.cores, 'core') : null, known(k.memory_mb) ? mb(k.memory_mb) : null, k.nodes > 1 ? `one of ${plural(k.nodes, 'such node')}` : null].filter(Boolean).join(', ') : '';
 
-	return [el('b', {}, !mine.length ? `No job${d.sees_all ? '' : ' of yours'} was here in this time` : hurt.length ? `${hurt.length} of ${plural(mine.length, 'job')} lost over 5 % of ${hurt.length === 1 ? 'its' : 'their'} CPU time to other jobs here` :
+	return [el('b', {}, !mine.length ? `No job${d.sees_all ? '' : ' of yours'} was here in this time; whether the node is up is not known here, sinfo has its state` : hurt.length ? `${hurt.length} of ${plural(mine.length, 'job')} lost over 5 % of ${hurt.length === 1 ? 'its' : 'their'} CPU time to other jobs here` :
 		`${plural(mine.length, 'job')}; none is known to have lost over 5 % of its CPU time to other jobs here`), about ? [' \u00b7 ', name(about, 200)] : ''];
 }
 

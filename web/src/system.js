@@ -135,7 +135,7 @@ function map(d, redraws) {
 	show(null);
 	return section('heat', `Nodes over ${long(end)}`, legend, el('div', { class: 'bar2 stick' }, buttons, tip),
 		el('div', { class: 'tl sysmap' }, labelsOf(d, rows, height), plot, el('span'), el('span'), axis(view, clock), el('span')),
-		el('p', { class: 'soft small' }, `A row is ${first.nodes.length > 1 ? `${first.nodes.length} nodes` : 'a node'}, a column ${long(d.step_s)}. ${kindsOf(d)}`, el('span', { class: 'keyed' }, 'A click opens the node; keys ', el('kbd', {}, '1'), ' to ', el('kbd', {}, String(kinds.length)), ' choose the quantity, arrows a cell.')), behind(d, kinds));
+		el('p', { class: 'soft small' }, `A row is ${first.nodes.length > 1 ? `${first.nodes.length} nodes` : 'a node'}, a column ${long(d.step_s)}. ${kindsOf(d)}Whether a node was up is not known here: one without a job may be down, sinfo has its state. `, el('span', { class: 'keyed' }, 'A click opens the node; keys ', el('kbd', {}, '1'), ' to ', el('kbd', {}, String(kinds.length)), ' choose the quantity, arrows a cell.')), behind(d, kinds));
 }
 
 // ---- the same as a table
