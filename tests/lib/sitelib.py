@@ -290,9 +290,9 @@ def number(v):
 def volume(v):
     if v is None:
         return "-"
-    units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"]
+    units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
     while abs(v) >= 999.5 and len(units) > 1:
-        v /= 1000
+        v /= 1024
         del units[0]
     return "%s %s" % (number(v), units[0])
 

@@ -121,7 +121,7 @@ def running_rows(n, seed=1, users=20, now=None):
             if rng.random() < 0.2:
                 row.update(array_id=row["job_id"], array_tasks="3-100%4")
         else:
-            row.update(start=start, node_list="n[1-%d]" % nodes)
+            row.update(start=start, node_list="n[%d-%d],x%d" % (i % 50, i % 50 + nodes - 1, i % 9))
             if rng.random() < 0.9:
                 row.update(directory="/prof", mtime=now - 30.0, files=1, last=now - 30, cores=float(cores), cpu_share=rng.random(), memory_share=rng.random(), io_bytes_s=10 ** rng.uniform(3, 9),
                            gpu_share=rng.random() if row["gpus"] else None, spark=",".join("" if rng.random() < 0.1 else str(min(100, max(0, round(rng.gauss(80, 5))))) for _ in range(30)), findings=int(rule != "none"),
@@ -130,7 +130,7 @@ def running_rows(n, seed=1, users=20, now=None):
                     losing, full = (None, now + rng.randrange(60, 9000)) if rule == "mem.leak" else (cores * rng.random() ** 3, None)
                     one = {"rule": rule, "severity": "bad", "text": TEXTS[rule], "remedy": "Look at its output; scancel it if it hangs.", "since": start + 30, "found": start + 120, "losing_cores": losing, "full_at": full,
                            "full_at_low": full and full - 50, "full_at_high": full and full + 60}
-                    row.update(severity=2 if rule != "mpi.imbalance" else 1, text=TEXTS[rule], since=start + 30, found=start + 120, losing_cores=losing, full_at=full, finding_list=json.dumps([one]))
+                    row.update(severity=2 if rule != "mpi.imbalance" else 1, text=TEXTS[rule], since=start + 30, found=start + 120, losing_cores=losing, full_at=full, finding_list=json.dumps([one], separators=(",", ":")))
         yield row
 
 

@@ -57,6 +57,24 @@ TEST(what_nobody_sees_is_escaped)
 	assert_string_equal(cell("a\xff"), "a\\xff");
 }
 
+TEST(rows_of_json_are_lines_with_the_keys_as_head)
+{
+	json_t *rows =
+		json_pack("[{s:s, s:i, s:f, s:n, s:b, s:[s, s]}, {s:s, s:i, s:f, s:n, s:b, "
+			  "s:[{s:s, s:i}]}]",
+			  "name", "=1,2", "n", 7, "v", 0.1, "none", "is", 1, "of", "a", "b", "name",
+			  "c", "n", -8, "v", 1e-9, "none", "is", 0, "of", "x", "d", "y", 3);
+	static char got[256];
+	FILE *f = fmemopen(got, sizeof(got), "w");
+
+	csv__print_rows(f, rows);
+	csv__print_rows(f, NULL);
+	fclose(f);
+	json_decref(rows);
+	assert_string_equal(got,
+			    "name,n,v,none,is,of\n\"'=1,2\",7,0.1,,1,a; b\nc,-8,1e-9,,0,d 3\n");
+}
+
 static void expect_shown(const char *text, const char *wanted, unsigned n)
 {
 	unsigned replaced;

@@ -17,6 +17,7 @@ import { given } from '../../web/src/given.js';
 import { findings } from '../../web/src/findings.js';
 import { foot, head, title } from '../../web/src/head.js';
 import { heat } from '../../web/src/heat.js';
+import { monthTable } from '../../web/src/home.js';
 import { histogram, range, sides } from '../../web/src/histogram.js';
 import { paper } from '../../web/src/paper.js';
 import { joined, ticks, within } from '../../web/src/plot.js';
@@ -439,6 +440,17 @@ test('digest: money, energy and the week before are there where they are known, 
 	assert.ok(rows.some((r) => /^waits for files.*1\.000\.04$/.test(r)), rows);
 	assert.ok(rows.some((r) => /^u1p1<b>run9.*\+33 %100$/.test(r)) && rows.some((r) => /^n52080 %\+25 %12$/.test(r)) && rows.some((r) => /^n62not knownnot known03$/.test(r)), rows);
 	assert.ok(!said.includes('cluster'), said);
+});
+
+test('home: energy has one row, whether this month, the last one or both are known, or neither', () => {
+	const days = (energy_j) => [{ day: '2026-11-01', lost_core_s: 3600, held_core_s: 7200, energy_j }];
+
+	browser();
+	for (const [now, before, said] of [[3.6e6, 7.2e6, /^Energy used1\.00 kWh2\.00 kWh/], [null, 7.2e6, /^Energy used\?2\.00 kWh$/], [3.6e6, null, /^Energy used1\.00 kWh\?$/], [null, null, /^Energynot known/]]) {
+		const rows = rowsIn(monthTable(days(now), days(before), ['November', 'October'])).filter((r) => r.startsWith('Energy'));
+
+		assert.ok(rows.length === 1 && said.test(rows[0]), rows);
+	}
 });
 
 test('spread: says in words how units differ, and nothing where there is one', () => {

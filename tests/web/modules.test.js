@@ -23,7 +23,7 @@ function reportOf(lines, rows = {}) {
 
 test('sizes and times have units, and what is not known is a question mark', () => {
 	for (const [got, wanted] of [[format.mb(290 / 1024), '290 KiB'], [format.mb(1024), '1 GiB'], [format.mb(1500), '1.46 GiB'], [format.mb(0), '0 B'],
-		[format.mb(1e300), /TiB$/], [format.cores(384000 * 3600), '384,000 core-h'], [format.cores(3.6e6), '1,000 core-h'], [format.rate(1945.6), '1.90 GiB/s'], [format.time(0.084), '84 ms'], [format.time(0.21), '0.21 s'], [format.time(84), '84 s'], [format.time(17.107), '17.1 s'], [format.time(99.97), '1:40'],
+		[format.mb(1e300), /PiB$/], [format.cores(384000 * 3600), '384,000 core-h'], [format.cores(3.6e6), '1,000 core-h'], [format.rate(1945.6), '1.90 GiB/s'], [format.time(0.084), '84 ms'], [format.time(0.21), '0.21 s'], [format.time(84), '84 s'], [format.time(17.107), '17.1 s'], [format.time(99.97), '1:40'],
 		[format.time(312), '5:12'], [format.time(4990), '1:23:10'], [format.time(273600), '3-04:00:00'], [format.time(-1), '?'], [format.time(3e-6), '3 \u00b5s'],
 		[format.time(null), '?'], [format.mb(NaN), '?'], [format.share(undefined), '?'], [format.share(0.31), '31 %'], [format.share(0.021), '2.1 %'],
 		[format.cores(77040), '21.4 core-h'], [format.count(1204), '1,204'], [format.count(1234567), '1,234,567'], [format.count(999), '999'], [format.plural(1, 'node'), '1 node'],

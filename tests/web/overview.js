@@ -74,7 +74,7 @@ async function downAndUp(browser) {
 async function findings(browser) {
 	const page = await open(browser, 'findings?since=all&finding=cpu.unused'), d = await (await fetch(`${base}/findings.json?since=all&finding=cpu.unused`)).json();
 	const rows = await page.locator('.md > :first-child tbody tr').evaluateAll((all) => all.map((r) => [r.querySelector('a').title, Number(r.cells[1].textContent.replaceAll(',', '')), Number(r.cells[2].textContent)]));
-	const users = await page.locator('#who tbody tr:not(.detail)').count(), on = await page.locator('.md > :first-child tr.on a').getAttribute('title'), said = await page.locator('.detail').innerText();
+	const users = await page.locator('#who tbody tr:not(.detail)').count(), on = await page.locator('.md > :first-child tr.now a').getAttribute('title'), said = await page.locator('.detail').innerText();
 	const first = d.users.find((u) => u.contacted_at === null);
 
 	if (JSON.stringify(rows) !== JSON.stringify(d.rows.map((r) => [r.rule, r.jobs, r.users])))

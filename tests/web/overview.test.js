@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { changes } from '../../web/src/digest.js';
+import { changes, moved } from '../../web/src/digest.js';
 import { cumulative, margin, nearest, power, rangeOf as powers, volume } from '../../web/src/io.js';
 import { command, tally, verdict } from '../../web/src/sitefindings.js';
 import { path } from '../../web/src/spark.js';
@@ -34,7 +34,7 @@ test('cells: margins, cumulative shares, ranges of powers of two, and the next o
 	assert.deepEqual(cumulative([6, 0, 4]), [0.6, 0.6, 1]);
 	assert.deepEqual([power(0), power(9), power(10), power(37), power(60), powers(29)], ['1B', '512B', '1KiB', '128GiB', '1EiB', '512MiB-1GiB']);
 	assert.deepEqual([nearest(cells, cells[0], [1, 0]), nearest(cells, cells[0], [0, 1]), nearest(cells, cells[0], [-1, 0])], [cells[2], cells[1], undefined]);
-	assert.deepEqual([volume(0), volume(999), volume(1500), volume(12.7e9), volume(1.2e14), volume(null)], ['0 B', '999 B', '1.50 kB', '12.7 GB', '120 TB', '?']);
+	assert.deepEqual([0, 999, 1536, 12.7 * 2 ** 30, 2 ** 50, null, undefined].map(volume), ['0 B', '999 B', '1.50 KiB', '12.7 GiB', '1 PiB', '?', '?']);
 });
 
 test('a line of a cell has gaps where nothing is known', () => {
@@ -73,4 +73,9 @@ test('each rule has words of its own', () => {
 	assert.deepEqual(rules.filter((r) => wordsOf(r) === r), []);
 	assert.equal(new Set(rules.map(wordsOf)).size, rules.length);
 	assert.equal(wordsOf('site.own'), 'site.own');
+});
+
+test('the week before a digest is a date of the same clock, whatever that of the browser is', () => {
+	assert.deepEqual([moved('2026-11-22', -7 * 86400), moved('2026-03-01', 7 * 86400), moved('2026-11-22', 0)], ['2026-11-15', '2026-03-08', '2026-11-22']);
+	assert.deepEqual([moved('2026-11-28 23:30', -86400), moved('2026-01-01 00:10', -1200)], ['2026-11-27T23:30', '2025-12-31T23:50']);
 });

@@ -28,6 +28,26 @@ async function followed(page) {
 	return there === to ? '' : `Enter on ${label} leads to ${there}, not ${to}`;
 }
 
+// Each j marks the next row below the chosen finding, where it is seen, and leaves the chosen one marked.
+async function walked(page) {
+	const look = () => page.evaluate(() => {
+		const rows = [...document.querySelector('main table').tBodies[0].rows], on = rows.filter((r) => r.matches('.on')), box = on[0]?.getBoundingClientRect();
+		const top = on[0] && document.elementFromPoint(box.left + 20, box.top + 4), low = on[0] && document.elementFromPoint(box.left + 20, box.bottom - 4);
+
+		return { at: rows.indexOf(on[0]), marks: on.length, now: rows.findIndex((r) => r.matches('.now')), all: rows.length, seen: [top, low].every((e) => e?.closest('tr') === on[0]), shadow: on[0] && getComputedStyle(on[0].cells[0]).boxShadow };
+	});
+	const { now, all } = await look();
+
+	for (let k = 1; k <= Math.min(all - 1 - now, 60); k++) {
+		await page.keyboard.press('j');
+		const is = await look();
+
+		if (is.marks !== 1 || is.at !== now + k || is.now !== now || !is.seen || is.shadow === 'none')
+			return `after ${k} presses of j: ${JSON.stringify(is)}`;
+	}
+	return now < 0 || all < now + 2 ? `${all} rows, ${now} is chosen` : '';
+}
+
 // The keys move the cursor of a node's lines by a step and by an hour, and say the values.
 async function cursor(page) {
 	const box = page.locator('.series'), pin = () => page.evaluate(() => jobprof.view.pin);
@@ -129,4 +149,4 @@ async function back(page, { job, address }) {
 	return (await at(page)) === address ? '' : `back leads to ${await at(page)}`;
 }
 
-export const MOVES = { back, searched, followed, cursor, mapped, compared, printed, seldom };
+export const MOVES = { back, searched, followed, walked, cursor, mapped, compared, printed, seldom };

@@ -52,7 +52,9 @@ async function whole(page) {
 
 	const cut = await page.evaluate(() => [...document.querySelectorAll('.vt thead .t')].filter((e) => e.checkVisibility() && e.offsetWidth && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent).join(', '));
 
-	return page.troubles.join('; ') || (cut && `heads are cut: ${cut}`) || (wide && `wider than the screen: ${wide}`) || (made && `it says ${made[0]}`) || (strange && `it says ${strange[0]}`) || '';
+	const times = await page.evaluate(() => [...document.links].map((a) => a.getAttribute('href')).filter((h) => /[?&](since|until|at|ran-at)=\d{9}/.test(h)).slice(0, 2).join(' '));
+
+	return page.troubles.join('; ') || (times && `times of links are no dates: ${times}`) || (cut && `heads are cut: ${cut}`) || (wide && `wider than the screen: ${wide}`) || (made && `it says ${made[0]}`) || (strange && `it says ${strange[0]}`) || '';
 }
 
 async function truth(page, base, address, least) {
@@ -61,16 +63,35 @@ async function truth(page, base, address, least) {
 	return answer.status() === 200 ? differences(page, await answer.json(), least) : `its .json has status ${answer.status()}`;
 }
 
-// Each link to a CSV leads to one.
+// Each link to a CSV leads to one, with the verb's command beside it, and each table has one: the head of a CSV has its keys, its section has a link, or
+// it is that of the page, or one of those where a page has several. Of a job's report, and of sums of days (mon), the numbers are those of --json.
 async function csv(page) {
-	const wrong = [];
+	const wrong = [], heads = [];
+	let rest = 0; // tables without keys that the page's own CSV may have
 
-	for (const to of await page.evaluate(() => [...document.querySelectorAll('a[href*=".csv"]')].filter((a) => a.checkVisibility()).map((a) => a.href))) {
+	await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
+	await page.waitForTimeout(30);
+	const { links, tables } = await page.evaluate(() => ({
+		links: [...document.querySelectorAll('a[href*=".csv"]')].filter((a) => a.checkVisibility()).map((a) => ({ to: a.href, of: a.textContent, said: (a.closest('li, p:not(.keys)') ?? document.querySelector('footer')).querySelector('code')?.textContent ?? '' })),
+		tables: document.querySelector('main.report, .way') ? [] : [...document.querySelectorAll('table:not(.mon)')].map((t) => ({ label: t.getAttribute('aria-label') ?? t.closest('[aria-label]')?.getAttribute('aria-label') ?? t.className,
+			keys: [...t.querySelectorAll('thead [data-key]')].map((h) => h.dataset.key).filter(Boolean), own: Boolean(t.closest('details, section')?.querySelector('a[href*=".csv"]')) })),
+	}));
+
+	for (const { to, of, said } of links) {
 		const answer = await page.request.get(to);
 
 		if (answer.status() !== 200 || !answer.headers()['content-type'].startsWith('text/csv'))
 			wrong.push(`${to}: ${answer.status()} ${answer.headers()['content-type']}`);
+		if (!said.startsWith('jobprof '))
+			wrong.push(`${to}: no command is beside it`);
+		const parts = (await answer.text()).split(/\n\n/).map((t) => t.split('\n')[0].split(','));
+
+		heads.push(...parts);
+		rest += of === 'CSV of these tables' ? parts.length : of === 'CSV of this table' ? 1 : 0;
 	}
+	for (const t of tables)
+		if (!t.own && !(t.keys.length === 0 && rest-- > 0) && !(t.keys.length && heads.some((h) => t.keys.filter((k) => h.includes(k)).length > 0.6 * t.keys.length)))
+			wrong.push(`the table ${t.label} has no CSV`);
 	return wrong.join('; ');
 }
 

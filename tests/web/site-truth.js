@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Whether the tables of a page say what its JSON has. A head's data-key names the value of a row; its unit, or that of the cell, says how it is written.
 
-const HEAD_UNITS = [[/core-h|GPU-h|\bh\b/, 3600], [/^%|%/, 0.01], [/MB\/s/, 1e6], [/\bGB\b/, 1e9], [/\bTB\b/, 1e12]];
-const CELL_UNITS = { B: 1 / 1048576, KiB: 1 / 1024, MiB: 1, GiB: 1024, TiB: 1048576, '%': 0.01, s: 1, min: 60, h: 3600, J: 1, kJ: 1000, kWh: 3.6e6, MWh: 3.6e9, W: 1, kW: 1000, MW: 1e6, 'core-s': 1, 'core-h': 3600, cores: 1, core: 1, threads: 1, thread: 1, points: 0.01 };
+const HEAD_UNITS = [[/core-h|GPU-h|\bh\b/, 3600], [/^%|%/, 0.01], [/MiB\/s/, 1048576]];
+const CELL_UNITS = { PiB: 1073741824, B: 1 / 1048576, KiB: 1 / 1024, MiB: 1, GiB: 1024, TiB: 1048576, '%': 0.01, s: 1, min: 60, h: 3600, J: 1, kJ: 1000, kWh: 3.6e6, MWh: 3.6e9, W: 1, kW: 1000, MW: 1e6, 'core-s': 1, 'core-h': 3600, cores: 1, core: 1, threads: 1, thread: 1, points: 0.01 };
 
 const flat = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 
 // What a cell says as [value, how far the digits leave it open], in the JSON's unit; null: it says no number.
 export function read(text, unit, key) {
 	const t = text.trim().replace(/\u2212/g, '-'), two = (n) => Number(n);
-	const at = /^(\d\d)-(\d\d) (\d\d):(\d\d)$/.exec(t), span = /^(?:(\d+)-)?(\d+):(\d\d)(?= |$)/.exec(t), m = /^([-+<]?)([\d,]*\.?\d+)(?:[ \u00a0](\S+))?/.exec(t);
+	const at = /^(\d\d)-(\d\d) (\d\d):(\d\d)$/.exec(t), span = /^(?:(\d+)-)?(\d+):(\d\d)(?= |$)/.exec(t), m = /^([-+<]?)([\d,]*\.?\d+)(?:[ \u00a0]([^\s/]+)(?:\/s)?)?/.exec(t);
 
 	if (at)
 		return ['date', at.slice(1).map(two)];
@@ -18,7 +18,7 @@ export function read(text, unit, key) {
 	if (!m)
 		return null;
 	const digits = m[2].replaceAll(',', ''), own = CELL_UNITS[m[3]], perJoule = /_j$/.test(key) && unit === 'kWh' ? 3.6e6 : null;
-	const factor = own ?? perJoule ?? HEAD_UNITS.find(([u]) => u.test(unit))?.[1] ?? 1, open = 0.5001 * 10 ** -(digits.split('.')[1]?.length ?? 0) * factor;
+	const factor = unit === 'bytes' && own ? own * 1048576 : own ?? perJoule ?? HEAD_UNITS.find(([u]) => u.test(unit))?.[1] ?? 1, open = 0.5001 * 10 ** -(digits.split('.')[1]?.length ?? 0) * factor;
 	const value = (m[1] === '-' ? -1 : 1) * Number(digits) * factor;
 
 	return m[1] === '<' ? [value / 2, value / 2 + 1e-12] : [value, open];

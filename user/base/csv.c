@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 static bool is_number(const char *s)
@@ -65,4 +66,80 @@ void csv__print(FILE *out, const char *s)
 	csv__put(&o, s);
 	fwrite(o.buf, 1, o.len, out);
 	outbuf__end(&o);
+}
+
+/* ---- of JSON */
+
+static void print_value(FILE *out, const json_t *v);
+
+/* The values of a list or an object, one after another. */
+static void print_all(FILE *out, const json_t *v)
+{
+	json_t *rows = (json_t *)v, *one;
+	const char *key;
+	size_t i;
+
+	json_array_foreach(rows, i, one)
+	{
+		fputs(i ? "; " : "", out);
+		print_value(out, one);
+	}
+	i = 0;
+	json_object_foreach(rows, key, one)
+	{
+		fputs(i++ ? " " : "", out);
+		print_value(out, one);
+	}
+}
+
+static void print_value(FILE *out, const json_t *v)
+{
+	if (json_is_string(v))
+		fputs(json_string_value(v), out);
+	else if (json_is_integer(v))
+		fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+	else if (json_is_real(v))
+		json__put_number(json_real_value(v), out);
+	else if (json_is_boolean(v))
+		putc('0' + json_is_true(v), out);
+	else
+		print_all(out, v);
+}
+
+static void print_json_cell(FILE *out, const json_t *v)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *cell = open_memstream(&text, &n);
+
+	if (!cell)
+		return;
+	print_value(cell, v);
+	if (!fclose(cell))
+		csv__print(out, text);
+	free(text);
+}
+
+void csv__print_rows(FILE *out, const json_t *rows)
+{
+	json_t *row, *v;
+	const char *key;
+	size_t i, n = 0;
+
+	json_object_foreach(json_array_get(rows, 0), key, v)
+	{
+		fputs(n++ ? "," : "", out);
+		csv__print(out, key);
+	}
+	json_array_foreach((json_t *)rows, i, row)
+	{
+		n = 0;
+		json_object_foreach(row, key, v)
+		{
+			fputs(n++ ? "," : "\n", out);
+			print_json_cell(out, v);
+		}
+	}
+	if (n)
+		putc('\n', out);
 }

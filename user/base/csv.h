@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include "base/outbuf.h"
 
 /*
@@ -15,5 +17,8 @@
  */
 void csv__put(struct outbuf *o, const char *s);
 void csv__print(FILE *out, const char *s);
+/* Writes a list of objects with the same keys, which are the head; null is empty, a list in a row
+ * one cell: "a 3; b 1". Nothing is written where there are no rows. */
+void csv__print_rows(FILE *out, const json_t *rows);
 
 #endif

@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "index/pseudonym.h"
 
-#define BATCH	  10000		/* rows per transaction, which makes their sums once */
-#define LINE_SIZE (4 * 1048576) /* longest line, in bytes */
-#define SAID	  20		/* refused rows whose reason is logged */
+#define BATCH	  10000		 /* rows per transaction, which makes their sums once */
+#define LINE_SIZE (16 * 1048576) /* longest line, in bytes */
+#define SAID	  20		 /* refused rows whose reason is logged */
 #define TEXT_SIZE 4096
 
 /* ---- reading */
@@ -169,6 +169,7 @@ struct writing {
 	FILE *out;
 	const struct exchange_form *form;
 	struct pseudonyms key;
+	unsigned long cut; /* rows whose rows of nodes were left out */
 };
 
 /* What replaces a text where names are hidden. */
@@ -312,8 +313,104 @@ static int add_fs(const struct writing *w, json_t *o, int64_t id)
 	return err;
 }
 
+/* ---- rows of nodes */
+
+static const char node_rows_sql[] =
+	"SELECT n.name, n.model, n.cores, n.cpus, n.memory_mb, r.t"
+#define NODE_ROW(name, how, scale, of) ", r." #name
+#include "schemas/noderow.def"
+	" FROM job_node jn JOIN node n ON n.name = jn.node JOIN node_row r ON r.node = n.id AND "
+	"r.job = jn.job AND r.t >= ? AND r.t <= ? WHERE jn.job = ? AND n.cluster = ? ORDER BY "
+	"n.name, r.t";
+enum { NODE_TIME = 5, NODE_VALUES };
+
+/* A node without rows. */
+static json_t *node_json(const struct db_value *v)
+{
+	json_t *o = json_object(), *kind = json_object();
+
+	json__set(kind, "model", v[1].type == DB_TEXT ? json__text(v[1].text) : json_null());
+	JSON_NUMBERS(kind, {"cores", db_value__number(&v[2])}, {"cpus", db_value__number(&v[3])},
+		     {"memory_mb", db_value__number(&v[4])});
+	json__set(o, "node", json__text(v[0].text));
+	json__set(o, "kind", kind);
+	json__set(o, "from", json_integer(v[NODE_TIME].i * NODE_ROW_S));
+	return o;
+}
+
+/* Appends what is known of a row; null stands for what is not known between it and the last one. */
+static void append_row(json_t *o, const struct db_value *v)
+{
+	const int64_t first = json_integer_value(json_object_get(o, "from")) / NODE_ROW_S;
+
+	for (int of = 0; of < N_NODE_VALUES; of++) {
+		json_t *a = json_object_get(o, node_value_names[of]);
+		const struct db_value *value = &v[NODE_VALUES + of];
+
+		if (value->type != DB_INT)
+			continue;
+		if (!a)
+			json__set(o, node_value_names[of], a = json_array());
+		for (int64_t n = (int64_t)json_array_size(a); n < v[NODE_TIME].i - first; n++)
+			json_array_append_new(a, json_null());
+		json_array_append_new(a, json_integer(value->i));
+	}
+}
+
+/* The job's rows on its nodes, as node_rows__json() has them. v: the columns of its row, and its
+ * id. */
+static int add_node_rows(const struct writing *w, json_t *o, const struct db_value *v)
+{
+	const double start = db_value__number(&v[INDEX_start]),
+		     end = fmax(db_value__number(&v[INDEX_end]), start);
+	const struct db_value args[] = {db_value__int((int64_t)(start / NODE_ROW_S)),
+					db_value__int((int64_t)(end / NODE_ROW_S)), v[N_INDEX],
+					v[INDEX_cluster]};
+	json_t *list = json_array(), *node = NULL;
+	struct db_rows r;
+	int err = db__ask(&r, w->ix->db, node_rows_sql, args, 4);
+
+	while (!err && db_rows__next(&r)) {
+		if (!node || strcmp(json__text_of(node, "node"), r.v[0].text) != 0) {
+			node = node_json(r.v);
+			json_array_append_new(list, node);
+		}
+		append_row(node, r.v);
+	}
+	if (json_array_size(list))
+		json__set(o, "node_rows", list);
+	else
+		json_decref(list);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	return err;
+}
+
+/* Writes the line; without rows of nodes where it would be too long to be read. */
+static int write_line(struct writing *w, json_t *o)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *line = open_memstream(&text, &n);
+	int err = !line || json__dump(o, line, JSON_COMPACT) ? -ENOMEM : 0;
+
+	if (line && fclose(line))
+		err = -ENOMEM;
+	if (!err && n >= LINE_SIZE - 1 && !json_object_del(o, "node_rows")) {
+		w->cut++;
+		free(text);
+		return write_line(w, o);
+	}
+	if (!err) {
+		fwrite(text, 1, n, w->out);
+		putc('\n', w->out);
+	}
+	free(text);
+	return err;
+}
+
 /* v: the columns of a row, and its id. */
-static int write_json(const struct writing *w, const struct db_value *v)
+static int write_json(struct writing *w, const struct db_value *v)
 {
 	json_t *o = json_object();
 	char buf[PSEUDONYM_SIZE];
@@ -335,9 +432,10 @@ static int write_json(const struct writing *w, const struct db_value *v)
 		err = add_nodes(w, o, v[N_INDEX].i);
 	if (!err && !w->form->anonymize)
 		err = add_fs(w, o, v[N_INDEX].i);
-	if (!err && json__dump(o, w->out, JSON_COMPACT))
-		err = -ENOMEM;
-	putc('\n', w->out);
+	if (!err && !w->form->anonymize)
+		err = add_node_rows(w, o, v);
+	if (!err)
+		err = write_line(w, o);
 	json_decref(o);
 	return err;
 }
@@ -401,6 +499,10 @@ int exchange__write(struct index *ix, FILE *out, const struct job_filter *f, con
 	err = err ? err : r.err;
 	db_rows__end(&r);
 	query__free(&q);
+	if (w.cut)
+		log_warn("%lu jobs are written without rows of nodes: their lines would be longer "
+			 "than %d MiB, which import does not read",
+			 w.cut, LINE_SIZE >> 20);
 	if (fflush(out) || ferror(out)) {
 		log_error("the rows cannot be written: %s", strerror(errno));
 		err = -EIO;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rows as text, for another index or another program: one line of JSON per job, with the columns of
- * schemas/index.def by name, `finding_list` (findings as in docs/report-json.md), `node_names` and
- * `file_systems` (as io.mount.each there). What is unknown is absent. CSV, for spreadsheets, has
- * the columns only.
+ * schemas/index.def by name, `finding_list` (findings as in docs/report-json.md), `node_names`,
+ * `file_systems` (as io.mount.each there) and `node_rows` (node_row.h). What is unknown is absent.
+ * CSV, for spreadsheets, has the columns only.
  */
 #ifndef JP_INDEX_EXCHANGE_H
 #define JP_INDEX_EXCHANGE_H

@@ -142,6 +142,11 @@ static void add_like(struct query *q, const char *sql, const char *text, size_t 
 	free(part);
 }
 
+void query__add_like(struct query *q, const char *sql, const char *text)
+{
+	add_like(q, sql, text, strlen(text), false);
+}
+
 /* Adds a condition: the column contains the text, or equals what follows "=". */
 static void add_part(struct query *q, const char *sql, const char *text)
 {

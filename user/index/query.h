@@ -83,6 +83,8 @@ int query__init(struct query *q);
 void query__free(struct query *q);
 void query__add(struct query *q, const char *sql);
 void query__arg(struct query *q, struct db_value v);
+/* Adds a condition that begins with " AND column": that contains the text. */
+void query__add_like(struct query *q, const char *sql, const char *text);
 /* Adds " WHERE ..." for the table job, which the statement calls j. 0; -EINVAL: the filter makes no
  * sense, logged. */
 int query__where(struct query *q, const struct job_filter *f, const struct viewer *v);

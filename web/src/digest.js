@@ -159,13 +159,21 @@ const slow = (d) => part('nodes', 'Nodes to look at', `${first(d, 'nodes')}slowe
 
 // ---- the page
 
+// A time of the page as an option has it, so many seconds later: whole days of a date, else minutes. Dates are of the server's clock, which the browser's may differ from.
+export function moved(text, seconds) {
+	const [date, clock] = text.split(' '), at = new Date(Date.parse(`${date}T${clock ?? '00:00'}Z`) + 1000 * seconds).toISOString();
+
+	return clock ? at.slice(0, 16) : at.slice(0, 10);
+}
+
 // On a server's page: the weeks before and after, and the mail.
-function turn(d) {
+function turn(d, from, until) {
 	if (!site || !known(d.from))
 		return '';
-	const until = d.to ?? site.now, length = until - d.from, go = (from, to_) => address('digest', { ...site.arguments, since: from, until: to_ });
+	const end = d.to ?? site.now, days = Math.max(1, Math.floor((end - d.from + 7200) / 86400)), length = from.includes(' ') || until.includes(' ') ? end - d.from : 86400 * days;
+	const go = (since, to) => address('digest', { ...site.arguments, since, until: to });
 
-	return el('p', { class: 'st turn' }, el('a', { href: go(d.from - length, d.from) }, length > 6 * 86400 && length < 9 * 86400 ? 'the week before' : 'the time before'), known(d.to) && d.to < site.now ? [' \u00b7 ', el('a', { href: go(d.to, Math.min(d.to + length, site.now)) }, 'after')] : '', ' \u00b7 as a mail: ', el('code', {}, site.command ?? 'jobprof digest'), site.is_static ? '' : [' \u00b7 ', el('a', { href: `${site.root ?? ''}digest.csv${location.search}` }, 'CSV of these tables')]);
+	return el('p', { class: 'st turn' }, el('a', { href: go(moved(from, -length), moved(from, 0)) }, days === 7 ? 'the week before' : 'the time before'), known(d.to) && d.to < site.now ? [' \u00b7 ', el('a', { href: go(moved(until, 0), d.to + length < site.now ? moved(until, length) : null) }, 'after')] : '', ' \u00b7 as a mail: ', el('code', {}, site.command ?? 'jobprof digest'), site.is_static ? '' : [' \u00b7 ', el('a', { href: `${site.root ?? ''}digest.csv${location.search}` }, 'CSV of these tables')]);
 }
 
 // from, to: dates in the zone of who made the page.
@@ -173,7 +181,7 @@ export function digest({ digest: d, from, to: until, version }) {
 	const has = d.total?.jobs > 0, all = d.contacts ?? [], did = all.filter((c) => /^helped/.test(c.verdict)), not = all.filter((c) => /^(no change|worse)$/.test(c.verdict));
 
 	document.title = plain(`Digest from ${from}`);
-	document.body.append(el('header', {}, el('h1', {}, `From ${from} to ${until}`), site ? turn(d) : el('p', { class: 'st' }, 'digest'), el('p', { class: 'about' }, filter(d))),
+	document.body.append(el('header', {}, el('h1', {}, `From ${from} to ${until}`), site ? turn(d, from, until) : el('p', { class: 'st' }, 'digest'), el('p', { class: 'about' }, filter(d))),
 		el('main', {}, [
 			el('p', { class: 'sentence' }, has ? sentence(d) : 'There are no jobs in this time.'),
 			has && site ? el('p', { class: 'soft' }, link_('findings', 'All findings'), ', ', link_('usage', 'all projects'), ', ', link_('jobs', 'all jobs'), ' of this time.') : null,

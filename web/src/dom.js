@@ -79,7 +79,7 @@ export function fits(e, pixels, below = 1e6) {
 const ROWS = 100; // of a table; --json has the others
 
 // The table behind a chart, made when it is opened: head is texts, rows() gives arrays of cells.
-export function table(summary, head, rows, source, label) {
+export function table(summary, head, rows, source, label, whole = 'jobprof report --json') {
 	const inside = el('div', { class: 'in', tabindex: 0, role: 'region', 'aria-label': `Table: ${label ?? summary}` });
 	const d = el('details', {}, el('summary', {}, summary), inside);
 
@@ -92,9 +92,9 @@ export function table(summary, head, rows, source, label) {
 			el('thead', {}, el('tr', {}, head.map((h) => el('th', { scope: 'col' }, h)))),
 			el('tbody', {}, all.slice(0, ROWS).map((r) => el('tr', {}, r.map((c) => el('td', {}, c)))))));
 		if (all.length > ROWS)
-			inside.append(el('p', { class: 'soft' }, `${all.length - ROWS} more rows: jobprof report --json`));
+			inside.append(el('p', { class: 'soft' }, `${all.length - ROWS} more rows: ${whole}`));
 		if (source)
-			inside.append(el('p', { class: 'soft' }, source));
+			inside.append(source.nodeType ? source : el('p', { class: 'soft' }, source));
 	});
 	return d;
 }

@@ -82,7 +82,7 @@ function changed(now, before, words) {
 	return Math.abs(d) < 0.005 ? 'same' : `${d > 0 ? '+' : '\u2212'}${count(Math.abs(100 * d))} % ${d < 0 ? words[0] : words[1]}`;
 }
 
-function monthTable(now, before, names) {
+export function monthTable(now, before, names) {
 	const all = [['Lost', 'lost_core_s', (v) => `${cells.hours(v)} core-h`, ['better', 'worse']], ['Lost on GPUs', 'lost_gpu_s', (v) => `${cells.hours(v)} GPU-h`, ['better', 'worse']],
 		['Money lost', 'money_lost', money, ['better', 'worse']], ['Energy used', 'energy_j', kwh, ['less', 'more']]];
 	const shareOf = (d) => (known(total(d, 'lost_core_s')) && total(d, 'held_core_s') > 0 ? share(total(d, 'lost_core_s') / total(d, 'held_core_s')) : '?');
@@ -93,7 +93,7 @@ function monthTable(now, before, names) {
 	});
 
 	rows.splice(1, 0, el('tr', {}, el('th', { scope: 'row', class: 'in' }, 'of what was held'), el('td', {}, shareOf(now)), el('td', {}, shareOf(before)), el('td', { class: 'soft' }, `of ${cells.hours(total(now, 'held_core_s'))} core-h`)));
-	if (!known(total(now, 'energy_j')))
+	if (![now, before].some((days) => known(total(days, 'energy_j'))))
 		rows.push(el('tr', {}, el('th', { scope: 'row' }, 'Energy'), el('td', { class: 'soft', colspan: 3 }, 'not known: no profile has readings of energy')));
 	return el('table', { class: 'mon' }, el('thead', {}, el('tr', {}, el('td'), names.map((n) => el('th', { scope: 'col' }, n)), el('th', { scope: 'col' }, 'change'))), el('tbody', {}, rows));
 }
@@ -186,11 +186,16 @@ function isNew(d) {
 	return !d.jobs.rows.length && !d.running?.rows?.length && !d.running?.waiting_rows?.length && !d.days.rows.length && !d.apps.rows.length;
 }
 
-// Who leads projects finds their pages here.
-function leads() {
-	const mine = site.arguments.user ? [] : coordinated(site);
+// "1,234 jobs, 5,600 core-h, of which 210 lost".
+export function sumOf(r) {
+	return r?.jobs ? `${plural(r.jobs, 'job')}, ${cells.hours(r.held_core_s)} core-h, of which ${known(r.lost_core_s) ? cells.hours(r.lost_core_s) : 'it is not known how much is'} lost` : 'no job';
+}
 
-	return mine.length ? section('projects', 'Projects that you coordinate', '', el('ul', { class: 'found' }, mine.map((a) => el('li', {}, el('b', {}, name(a, 40)), ': ', link('usage', { project: a, by: 'user' }, 'usage'), ', ', link('jobs', { project: a }, 'jobs'), ', ', link('findings', { project: a }, 'findings'))))) : null;
+// Who leads projects finds their sums and pages here; of more projects than the server has rows for, those that lost most have sums.
+function leads(d) {
+	const mine = site.arguments.user ? [] : coordinated(site), of = d.projects, rows = new Map(of?.rows?.map((r) => [r.project, r])), isWhole = of && of.groups === of.rows.length;
+
+	return mine.length ? section('projects', 'Projects that you coordinate', 'in 30 days', el('ul', { class: 'found' }, mine.map((a) => el('li', {}, el('b', {}, name(a, 40)), rows.has(a) || isWhole ? `: ${sumOf(rows.get(a))} \u00b7 ` : ': ', link('usage', { project: a, by: 'user' }, 'usage'), ', ', link('jobs', { project: a }, 'jobs'), ', ', link('findings', { project: a }, 'findings'))))) : null;
 }
 
 function newcomer() {
@@ -227,11 +232,11 @@ export function home(d) {
 	const first = dearest(d.advice.rows)[0], head = [runningWords(d.running), el('b', {}, `${rows.length ? plural(rows.length, 'job') : 'no job'} in 7 days`), rows.length ? [': ', sumWords(s)] : '', first ? [' \u00b7 change first: ', el('b', {}, `${first.name || first.program || '?'} (${wordsOf(first.rule)})`)] : '', slower(d.apps.rows)];
 
 	if (isNew(d)) {
-		shell(person(), 'no job is known', leads(), newcomer());
+		shell(person(), 'no job is known', leads(d), newcomer());
 		noTable();
 		return d;
 	}
-	shell(person(), head, runningNow(d.running), el('div', { class: 'top home' }, changes(dearest(d.advice.rows)), month(d.days.rows)), leads(), late.part,
+	shell(person(), head, runningNow(d.running), el('div', { class: 'top home' }, changes(dearest(d.advice.rows)), month(d.days.rows)), leads(d), late.part,
 		d.apps.rows.length ? low(section('apps', 'Applications', `same program, name and size${d.apps.matching > d.apps.rows.length ? `: ${count(d.apps.rows.length)} of ${count(d.apps.matching)}, which held most` : ''}`, table('Table: applications', appColumns, d.apps.rows, { keys: false, more: 'apps pp' }))) : null,
 		means([...(d.running?.rows ? runningColumns : []), ...late.columns, ...appColumns]));
 	others([['Running now', 'running', { user: whose() }], ['What to change first', 'advice', { user: whose() }], ['By day', 'usage', { user: whose(), by: 'day', since: '62d' }], ['Applications', 'apps', { user: whose() }]]);

@@ -2,11 +2,12 @@
 // The I/O of all jobs of a site, in the figures of S. El Sayed et al. (PDSW-DISCS 2016): jobs by bytes and highest bandwidth, with
 // both margins and cumulative shares, and the table of thresholds. A click on a cell or a bar lists its jobs.
 import { el, low, name, section, soft } from './dom.js';
-import { count, plural, share } from './format.js';
+import { count, mb, plural, share } from './format.js';
 import { address, drawParts, filters, known, shell, site } from './site.js';
 import { svg } from './spark.js';
 
 const DIRECTIONS = [['read', 'Read', 'read', 'read-rate'], ['written', 'Written', 'written', 'write-rate']];
+const MIB = 1048576;
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
 // 2^30 as "1GiB", as the options read it; 2^37 as "128GiB".
@@ -104,32 +105,27 @@ function figure(d, [key, title, bytes, rate]) {
 
 // ---- tables
 
-const SIZES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+// In the units of the axes and of --read.
+export const volume = (bytes) => (known(bytes) ? mb(bytes / MIB) : '?');
 
-export function volume(v) {
-	if (!known(v))
-		return '?';
-	let i = 0;
-
-	for (; Math.abs(v) >= 999.5 && i < 6; i++)
-		v /= 1000;
-	return `${v >= 99.95 ? v.toFixed(0) : v >= 9.995 ? v.toFixed(1) : v === 0 ? '0' : v.toFixed(2)} ${SIZES[i]}`;
-}
-
-const head = (texts) => el('thead', {}, el('tr', {}, texts.map((t, i) => (t ? el('th', { scope: 'col', class: i ? null : 'l' }, t) : el('td')))));
+// Heads: [what it says, key of the JSON's rows], of which those in bytes are named.
+const BYTES = /^(p50|p80|p95|most|sum|bw_p80|bw_most)$/;
+const head = (heads) => el('thead', {}, el('tr', {}, heads.map(([t, key], i) => el('th', { scope: 'col', class: i ? null : 'l', 'data-key': key, 'data-unit': BYTES.test(key) ? 'bytes' : null }, t))));
 const body = (rows) => el('tbody', {}, rows.map((r) => el('tr', {}, r.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: i ? null : 'l' }, c)))));
 const plain = (label, heads, rows) => el('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': `Table: ${label}` }, el('table', { class: 'g' }, head(heads), body(rows)));
 const capital = (s) => s[0].toUpperCase() + s.slice(1);
 const two = (v) => (known(v) ? v.toFixed(2) : '?');
 const top = (v) => (known(v) ? share(v) : '\u2013');
 
+const QUANTILES = [['50 %', 'p50'], ['80 %', 'p80'], ['95 %', 'p95'], ['Most', 'most'], ['All', 'sum']];
+
 const moved = (d) => low(section('moved', 'How much, how fast', '80 % of the jobs are at or below the value of that column; top 20 %: the share of all bytes that the 20 % of the jobs with most bytes move',
-	plain('How much, how fast', ['Quantity', 'Jobs', '50 %', '80 %', '95 %', 'Most', 'All', 'Top 20 %'], d.moved.map((r) => { const s = r.unit === 'B/s' ? '/s' : ''; return [capital(r.quantity), count(r.jobs), ...[r.p50, r.p80, r.p95, r.most].map((v) => (known(v) ? `${volume(v)}${s}` : '?')), s ? '\u2013' : volume(r.sum), top(r.top_share)]; }))));
+	plain('How much, how fast', [['Quantity', 'quantity'], ['Jobs', 'jobs'], ...QUANTILES, ['Top 20 %', 'top_share']], d.moved.map((r) => { const s = r.unit === 'B/s' ? '/s' : ''; return [capital(r.quantity), count(r.jobs), ...[r.p50, r.p80, r.p95, r.most].map((v) => (known(v) ? `${volume(v)}${s}` : '?')), s ? '\u2013' : volume(r.sum), top(r.top_share)]; }))));
 
 const usual = (d) => low(section('usual', 'Intensity, burstiness, parallel intensity', '80 % of the jobs are at or below; a node counts in an interval in which it moves more than the threshold',
-	plain('At thresholds', ['Quantity', '0 B', '128 KiB', '1 MiB'], d.usual.map((r) => [r.quantity, two(r.c0), two(r.c128k), two(r.c1m)]))));
+	plain('At thresholds', [['Quantity', 'quantity'], ['0 B', 'c0'], ['128 KiB', 'c128k'], ['1 MiB', 'c1m']], d.usual.map((r) => [r.quantity, two(r.c0), two(r.c128k), two(r.c1m)]))));
 
-const systems = (d) => (d.file_systems.length ? low(section('fs', 'Of each network file system', 'from jobs with nodes of their own: elsewhere nobody knows whose bytes these are', plain('Of each network file system', ['File system', 'Moved', 'Jobs', '50 %', '80 %', '95 %', 'Most', 'All', '% of all', 'Top 20 %', '80 % of rates', 'Highest'],
+const systems = (d) => (d.file_systems.length ? low(section('fs', 'Of each network file system', 'from jobs with nodes of their own: elsewhere nobody knows whose bytes these are', plain('Of each network file system', [['File system', 'file_system'], ['Moved', 'quantity'], ['Jobs', 'jobs'], ...QUANTILES, ['% of all', 'of_all'], ['Top 20 %', 'top_share'], ['80 % of rates', 'bw_p80'], ['Highest', 'bw_most']],
 	d.file_systems.map((r) => [name(r.file_system, 40), r.quantity, count(r.jobs), volume(r.p50), volume(r.p80), volume(r.p95), volume(r.most), volume(r.sum), top(r.of_all), top(r.top_share), known(r.bw_p80) ? `${volume(r.bw_p80)}/s` : '?', known(r.bw_most) ? `${volume(r.bw_most)}/s` : '?'])))) : null);
 
 function sentence(d) {

@@ -178,9 +178,9 @@ function size(r) {
 	return [`${known(r.nodes) ? count(r.nodes) : '?'} \u00d7 ${known(r.cores) && r.nodes ? few(r.cores / r.nodes).replace(/\.0+$/, '') : '?'}`, r.gpus ? soft(` +${count(r.gpus)}G`) : ''];
 }
 
-// I/O from 0.1 to 10,000 MB/s, by powers of ten.
-const decades = (v) => Math.min(1, Math.max(0, (Math.log10(v / 1e6) + 1) / 5));
-const io = (r) => (known(r.io_bytes_s) ? [few(r.io_bytes_s / 1e6), el('i', { class: 'v', 'data-v': r.io_bytes_s > 0 ? decades(r.io_bytes_s) : 0 })] : '?');
+// I/O from 0.1 to 10,000 MiB/s, by powers of ten.
+const decades = (v) => Math.min(1, Math.max(0, (Math.log10(v / 1048576) + 1) / 5));
+const io = (r) => (known(r.io_bytes_s) ? [few(r.io_bytes_s / 1048576), el('i', { class: 'v', 'data-v': r.io_bytes_s > 0 ? decades(r.io_bytes_s) : 0 })] : '?');
 
 function gpu(r) {
 	return known(r.gpu_share) ? cells.part(r.gpu_share) : r.gpus > 0 ? '?' : '\u2013';
@@ -214,7 +214,7 @@ export function columnsOf(rows, get, without = []) {
 		{ key: 'cpu_share', head: 'CPU', unit: '%', width: 46, kind: 'part', about: 'CPU time of what its cores could have worked' },
 		{ key: 'memory_share', head: 'Mem', unit: '% asked', width: 54, kind: 'part', about: 'most at once of what was asked for, on the fullest node', has: (r) => known(r.memory_share) },
 		{ key: 'gpu_share', head: 'GPU', unit: '%', width: 46, bar: true, kind: gpu, about: 'mean use of its GPUs; \u2013: none asked for', has: (r) => known(r.gpu_share) || r.gpus > 0 },
-		{ key: 'io_bytes_s', head: 'I/O', unit: 'MB/s', width: 56, bar: true, kind: io, about: 'read and written, over the time that it ran; the bar goes from 0.1 to 10,000 MB/s by powers of ten', has: (r) => known(r.io_bytes_s) },
+		{ key: 'io_bytes_s', head: 'I/O', unit: 'MiB/s', width: 56, bar: true, kind: io, about: 'read and written, over the time that it ran; the bar goes from 0.1 to 10,000 MiB/s by powers of ten', has: (r) => known(r.io_bytes_s) },
 		{ key: 'share_cpu', is: '', head: 'Where the time went', left: true, width: 122, phone: 'p2 bars', down: true, kind: went, about: 'of the time of all cores that the job held, in the order of the key above; sorts by own code' },
 		{ key: 'energy_j', head: 'Energy', unit: 'kWh', width: 62, large: true, about: 'of the nodes, split among their jobs', kind: (r) => (known(r.energy_j) ? few(r.energy_j / 3.6e6) : '?'), has: (r) => known(r.energy_j) },
 		{ key: 'money_lost', head: 'Lost', unit: site.prices?.currency ?? '', width: 56, large: true, about: 'what was lost, at the site\u2019s prices', kind: (r) => (known(r.money_lost) ? count(Math.round(r.money_lost)) : '?'), has: (r) => known(r.money_lost) },

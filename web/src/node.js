@@ -5,7 +5,7 @@ import { canvas, colour, el, low, name, section, soft, table as behind } from '.
 import { count, day, mb, number, plain, plural, power, roundUp, roundUpSize, share, spoken } from './format.js';
 import { paper } from './paper.js';
 import { isKnown, series } from './series.js';
-import { address, drawParts, few, known, link, means, noTable, shell, site, table } from './site.js';
+import { address, below, drawParts, few, known, link, means, noTable, shell, site, table } from './site.js';
 import { View } from './view.js';
 
 const TAKEN = 0.05; // share of its CPU time that a job lost to others, from which on it is worth a word
@@ -103,8 +103,10 @@ function linesOf(d) {
 	].map((r) => (r.line?.some(isKnown) ? r : { ...r, line: null, unknown: r.key === 'power' ? 'not known: no energy sensor of this node was read' : 'not known: no profile of a job has it for this time' }));
 }
 
+// The command and the CSV of a table of this node.
+const of = (d, what, table_) => below(what, { node: d.node, table: table_ });
 const behindLines = (d, rows) => behind('Table: the lines, by time', ['from', ...rows.map((r) => `${r.name}, ${r.unit}`)],
-	() => rows[0].line.map((_, i) => [day(d.from + i * d.step_s), ...rows.map((r) => (isKnown(r.line[i]) ? r.text(r.line[i]) : 'not known'))]), '', 'lines by time');
+	() => rows[0].line.map((_, i) => [day(d.from + i * d.step_s), ...rows.map((r) => (isKnown(r.line[i]) ? r.text(r.line[i]) : 'not known'))]), of(d, 'the lines', 'lines'), 'lines by time', 'CSV');
 
 // ---- who took CPU from whom
 
@@ -125,7 +127,7 @@ function ledgerTable(L) {
 	const cell = (v, own) => el('td', {}, own ? soft('\u2013') : !isKnown(v) ? '?' : v ? few(v) : soft('0'), el('i', { 'data-v': (v ?? 0) / most }));
 
 	return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: who waited for whom' }, el('table', { class: 'g led' },
-		el('thead', {}, el('tr', {}, [['waited'], ['all waits'], ['for its own', 'threads of the same job'], ...L.columns.map((c) => [['for ', holder(c)]]), ...rest.map(([, words, about]) => [`for ${words}`, about])].map(([t, about], i) => el('th', { scope: 'col', class: i ? null : 'l', title: about ?? null }, t)))),
+		el('thead', {}, el('tr', {}, [['waited'], ['all waits', 'wait_s'], ['for its own', 'own_s', 'threads of the same job'], ...L.columns.map((c) => [['for ', holder(c)]]), ...rest.map(([key, words, about]) => [`for ${words}`, key, about])].map(([t, key, about], i) => el('th', { scope: 'col', class: i ? null : 'l', 'data-key': key ?? '', title: about ?? null }, t)))),
 		el('tbody', {}, L.rows.map((r) => el('tr', {}, el('th', { scope: 'row', class: 'l' }, known(r.job_id) ? [el('a', { href: address(`job/${r.job_id}`) }, r.job_id), ' ', name(r.name ?? '', 20)] : 'another job'), el('td', {}, el('b', {}, few(r.wait_s))),
 			cell(r.own_s), r.by_job_s.map((v, i) => cell(v, v === null && L.columns[i].job_id === r.job_id)), rest.map(([key]) => cell(r[key])))))));
 }
@@ -135,7 +137,7 @@ function ledger(d) {
 
 	if (!L?.rows.length)
 		return section('ledger', 'Who took CPU from whom', '', el('p', { class: 'soft words' }, L && d.lines.wait_threads.some(known) ? 'No job of this time waited for a CPU.' : 'Not known: no profile of this time has the table of culprits.'));
-	return section('ledger', 'Who took CPU from whom', 'core-seconds of waiting', ledgerTable(L),
+	return section('ledger', 'Who took CPU from whom', 'core-seconds of waiting', ledgerTable(L), of(d, 'who waited for whom', 'ledger'),
 		el('p', { class: 'soft small' }, 'At each switch the wait of a thread is put on what ran on its CPU. Rows add up to the kernel\u2019s own run-queue wait.',
 			split ? ' Where several other jobs were on the node at once, what they took is split by their CPU time.' : ''));
 }
@@ -143,7 +145,7 @@ function ledger(d) {
 const advice = (p) => (p.wait_share < 0.02 ? 'leave them together' : p.wait_share > 0.1 ? 'keep them apart' : 'watch them');
 
 const pairs = (d) => (d.pairs?.length ? el('section', { class: 'gap', 'aria-labelledby': 'h-pairs' }, el('h3', { id: 'h-pairs' }, 'Which kinds share well here'),
-	el('ul', { class: 'small' }, d.pairs.map((p) => el('li', {}, el('b', {}, name(p.names.join(' + '), 60)), `: lost ${share(p.wait_share)} of their CPU time to each other `, soft(`\u2013 ${advice(p)}`))))) : null);
+	el('ul', { class: 'small' }, d.pairs.map((p) => el('li', {}, el('b', {}, name(p.names.join(' + '), 60)), `: lost ${share(p.wait_share)} of their CPU time to each other `, soft(`\u2013 ${advice(p)}`)))), of(d, 'kinds that share', 'pairs')) : null);
 
 // ---- how fast it is
 
@@ -188,7 +190,7 @@ function speed(d, redraws) {
 		el('p', { class: 'words' }, el('b', {}, name(d.node, 40), ` does ${(100 * s.speed).toFixed(1)} % of the work of its kind`), ' per CPU-second',
 			s.is_slow ? [': ', el('b', { class: 'bad' }, 'it is slow')] : known(s.spread) ? `: ${Math.abs(s.speed - 1) <= s.spread ? 'within' : 'outside of'} the usual spread (\u00b1${(100 * s.spread).toFixed(1)} %)` : '', '.'),
 		c, x, el('p', { class: 'soft small' }, 'Each line is a node: ordinary jobs of the same program, against the median of all nodes of the kind.', slow.length ? [' Slow: ', slow.map((k, i) => [i ? ', ' : '', link('node', { node: k.node, cluster: d.cluster }, name(k.node, 30)), ` ${slower(k.speed)}`]), '.'] : ''),
-		behind('Table: speed of each node', ['node', '% of the median', 'runs'], () => [...nodes].sort((a, b) => a.speed - b.speed).map((k) => [[name(k.node, 40), k.is_slow ? ' slow' : ''], (100 * k.speed).toFixed(1), count(k.runs)])));
+		behind('Table: speed of each node', ['node', '% of the median', 'runs'], () => [...nodes].sort((a, b) => a.speed - b.speed).map((k) => [[name(k.node, 40), k.is_slow ? ' slow' : ''], (100 * k.speed).toFixed(1), count(k.runs)]), of(d, 'speeds', 'speed'), 'speeds', 'CSV'));
 }
 
 // ---- the table of jobs
@@ -229,7 +231,7 @@ function answer(d) {
 	const mine = d.lanes.filter((j) => !isOthers(j)), hurt = mine.filter((j) => taken(j, d) > TAKEN), k = d.kind;
 	const about = k ? [k.model, known(k.cores) ? plural(k.cores, 'core') : null, known(k.memory_mb) ? mb(k.memory_mb) : null, k.nodes > 1 ? `one of ${plural(k.nodes, 'such node')}` : null].filter(Boolean).join(', ') : '';
 
-	return [el('b', {}, !mine.length ? `No job${d.sees_all ? '' : ' of yours'} was here in this time` : hurt.length ? `${hurt.length} of ${plural(mine.length, 'job')} lost over 5 % of ${hurt.length === 1 ? 'its' : 'their'} CPU time to other jobs here` :
+	return [el('b', {}, !mine.length ? `No job${d.sees_all ? '' : ' of yours'} was here in this time; whether the node is up is not known here, sinfo has its state` : hurt.length ? `${hurt.length} of ${plural(mine.length, 'job')} lost over 5 % of ${hurt.length === 1 ? 'its' : 'their'} CPU time to other jobs here` :
 		`${plural(mine.length, 'job')}; none is known to have lost over 5 % of its CPU time to other jobs here`), about ? [' \u00b7 ', name(about, 200)] : ''];
 }
 

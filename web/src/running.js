@@ -97,7 +97,7 @@ const COLUMNS = [
 	{ key: 'spark', head: 'CPU', unit: '30 min', left: true, put: (r) => (r.spark ? line(r.spark) : ''), about: 'the same of each of the last 30 minutes, 0 to 100 %' },
 	{ key: 'memory_share', head: 'Mem', unit: '% of limit', bar: true, p: 'p2', label: 'mem', unit2: '%', put: (r) => percent(r.memory_share, r.memory_share > 0.9), about: 'without cached files, of the fullest node, now; bold above 90 %' },
 	{ key: 'gpu_share', head: 'GPU', unit: '%', bar: true, p: 'p2', label: 'GPU', unit2: '%', put: (r) => (r.gpus ? percent(r.gpu_share) : soft('\u2013')), about: 'mean use of its GPUs in the last 5 minutes' },
-	{ key: 'io_bytes_s', head: 'I/O', unit: 'MB/s', put: (r) => (known(r.io_bytes_s) ? few(r.io_bytes_s / 1e6) : soft('?')), about: 'read and written in the last 5 minutes' },
+	{ key: 'io_bytes_s', head: 'I/O', unit: 'MiB/s', put: (r) => (known(r.io_bytes_s) ? few(r.io_bytes_s / 1048576) : soft('?')), about: 'read and written in the last 5 minutes' },
 ];
 
 const WAITING = [

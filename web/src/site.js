@@ -5,7 +5,8 @@
 //	filters(since, without, narrow)	the line of filters; narrow(args): true where the page itself shows these rows
 //	table(label, columns, rows, options)	a table that the server sorts; rows.js has one for many rows, sorted in the page
 //	cells, few, hm, money, kwh	numbers as the verbs print them, with what is not known as "?"
-//	means(columns), copy(text), severity(word), drawParts(e)	below tables; lines to copy; bars of data-v
+//	means(columns), below(what, args), others(list)	below tables: what columns mean, the command and the CSV of tables
+//	copy(text), severity(word), drawParts(e)	lines to copy; bars of data-v
 // Classes: g table, l left, vb bar in a cell, tw and sumbar where the time went, p1 p1r p2 p3 places on a telephone, low section,
 // top two columns, find list of findings, choice links of which one is chosen, keyed what a telephone has no keys for.
 import { el, name, section, soft } from './dom.js';
@@ -216,7 +217,6 @@ export const cells = {
 	duration: (v) => (known(v) ? hm(v) : '?'),
 	when: (v) => (known(v) ? day(v).slice(5) : '?'),
 	part: (v) => (known(v) ? [share(v).replace(' %', ''), bar(Math.min(1, Math.max(0, v)))] : '?'),
-	rate: (v) => (known(v) ? few(v / 1e6) : '?'),
 };
 
 // As the verbs write numbers: whole from 100 on, else three digits.
@@ -274,7 +274,7 @@ export function drawParts(e) {
 		v.style.setProperty('--v', `${100 * Number(v.dataset.v)}%`);
 }
 
-// j and k choose a row, Enter follows its first link.
+// j and k choose a row, first that after or before the one that the page is about (now); Enter follows its first link.
 function rowKeys(t) {
 	let at = -1;
 
@@ -285,7 +285,7 @@ function rowKeys(t) {
 			return;
 		if (step) {
 			rows[at]?.classList.remove('on');
-			at = Math.min(rows.length - 1, Math.max(0, at + step));
+			at = Math.min(rows.length - 1, Math.max(0, (at < 0 ? [...rows].findIndex((r) => r.matches('.now')) : at) + step));
 			rows[at].classList.add('on');
 			rows[at].scrollIntoView({ block: 'nearest' });
 			e.preventDefault();
@@ -333,13 +333,19 @@ export function moveTo(args) {
 // Keys of one page, beside those of all.
 const KEYS = { jobs: [['x', 'choose']], running: [['p', 'stop']] };
 
-// The other tables of a page: [what, verb, arguments] of each, for its command and its CSV.
+// The command that prints a table which is not the page's first one, and its CSV.
+const same = (what, verb, args) => [el('code', {}, commandOf(verb, args)), copy(() => commandOf(verb, args)), site.is_static ? '' : [' ', el('a', { href: address(`${verb}.csv`, args), 'aria-label': `CSV: ${what}` }, 'CSV')]];
+
+// Below such a table: args are the page's and that of the table, by which its verb knows it.
+export const below = (what, args) => el('p', { class: 'same' }, same(what, site.page, { ...site.arguments, ...args, csv: '' }));
+
+// The same of several at the end of a page: [what, verb, arguments] of each.
 export function others(list) {
-	foot.e.append(el('ul', { class: 'others' }, list.map(([what, verb, args]) => el('li', {}, `${what}: `, el('code', {}, commandOf(verb, args)), copy(() => commandOf(verb, args)), site.is_static ? '' : [' ', el('a', { href: address(`${verb}.csv`, args), 'aria-label': `CSV: ${what}` }, 'CSV')]))));
+	foot.e.append(el('ul', { class: 'others' }, list.map(([what, ...of]) => el('li', {}, `${what}: `, same(what, ...of)))));
 }
 
 export function shell(title, about, ...parts) {
-	foot.csv = el('a', { href: `${site.root ?? ''}${site.page}.csv${location.search}` }, 'CSV of this table');
+	foot.csv = el('a', { href: `${site.root ?? ''}${site.page}.csv${location.search}` }, ['io', 'findings'].includes(site.page) ? 'CSV of these tables' : 'CSV of this table');
 	foot.command = el('code', {}, site.command ?? 'jobprof');
 	foot.e = el('footer', {}, 'The same in a terminal: ', foot.command, copy(() => foot.command.textContent), ` \u00b7 jobprof ${site.version}`);
 	document.title = plain(`${[title].flat(3).map((t) => t?.textContent ?? t).join('').trim()} \u00b7 jobprof`);
@@ -357,6 +363,6 @@ export function wrong() {
 	const asked = name(Object.entries(site.arguments).map(([k, v]) => `${k} ${v}`).join(', ') || 'no argument', 300);
 
 	shell('These arguments make no sense', typeof site.error === 'string' ? el('b', {}, name(site.error, 300)) : ['One of these cannot be read: ', el('b', {}, asked)], filters('7d'),
-		section('wrong', 'What can be asked', '', el('p', { class: 'words' }, 'Times are 24h, 7d, 2026-11-01; nodes 4, 4-16 or 8-; ran 1h- or 10m-2h; states completed, failed, timeout; findings a rule, any, none or unknown; read and written 100GiB- or 1MB-2GB; shares of CPU, memory and limit 0-10 or 90-, in %; at the time 2026-11-01T08:00.')));
+		section('wrong', 'What can be asked', '', el('p', { class: 'words' }, 'Times are 24h, 7d, 2026-11-01; nodes 4, 4-16 or 8-; ran 1h- or 10m-2h; states completed, failed, timeout; findings a rule, any, none or unknown; read and written 100GiB- or 1MiB-2GiB; shares of CPU, memory and limit 0-10 or 90-, in %; at the time 2026-11-01T08:00.')));
 	noTable();
 }

@@ -161,7 +161,7 @@ export function findings({ findings: d }) {
 	if (d.finding)
 		others([['Users of this finding', 'advice', { since: '30d', ...site.arguments, finding: d.finding, all: null }]]);
 	for (const a of document.querySelectorAll('.md [aria-current]'))
-		a.closest('tr').classList.add('on');
+		a.closest('tr').classList.add('now');
 	drawParts(document.body);
 	return { findings: d };
 }

@@ -6,7 +6,7 @@ import { canvas, colour, el, low, name, section, soft } from './dom.js';
 import { cores, count, day, energy, mb, number, plain, plural, power, share, spoken } from './format.js';
 import { labelsOf, levelOf, paint, rampOf, rowAt, rowsOf } from './nodemap.js';
 import { paper } from './paper.js';
-import { address, cells, drawParts, few, known, link, shell, table } from './site.js';
+import { address, below, cells, drawParts, few, known, link, shell, table } from './site.js';
 import { View } from './view.js';
 
 const QUANTITIES = [
@@ -135,7 +135,7 @@ function map(d, redraws) {
 	show(null);
 	return section('heat', `Nodes over ${long(end)}`, legend, el('div', { class: 'bar2 stick' }, buttons, tip),
 		el('div', { class: 'tl sysmap' }, labelsOf(d, rows, height), plot, el('span'), el('span'), axis(view, clock), el('span')),
-		el('p', { class: 'soft small' }, `A row is ${first.nodes.length > 1 ? `${first.nodes.length} nodes` : 'a node'}, a column ${long(d.step_s)}. ${kindsOf(d)}`, el('span', { class: 'keyed' }, 'A click opens the node; keys ', el('kbd', {}, '1'), ' to ', el('kbd', {}, String(kinds.length)), ' choose the quantity, arrows a cell.')), behind(d, kinds));
+		el('p', { class: 'soft small' }, `A row is ${first.nodes.length > 1 ? `${first.nodes.length} nodes` : 'a node'}, a column ${long(d.step_s)}. ${kindsOf(d)}Whether a node was up is not known here: one without a job may be down, sinfo has its state. `, el('span', { class: 'keyed' }, 'A click opens the node; keys ', el('kbd', {}, '1'), ' to ', el('kbd', {}, String(kinds.length)), ' choose the quantity, arrows a cell.')), behind(d, kinds));
 }
 
 // ---- the same as a table
@@ -165,18 +165,18 @@ function behind(d, kinds) {
 	details.addEventListener('toggle', () => {
 		if (!details.open || inside.childNodes.length)
 			return;
-		inside.append(table('Means of each node', columns, d.nodes.map((n, i) => ({ ...n, ...Object.fromEntries(kinds.map((q) => [q.key, meanOf(d, q, i)])), idle: steps(d, i, 'no job'), unknown: steps(d, i, 'not known') }))));
+		inside.append(below('Means of each node', { table: 'means' }), table('Means of each node', columns, d.nodes.map((n, i) => ({ ...n, ...Object.fromEntries(kinds.map((q) => [q.key, meanOf(d, q, i)])), idle: steps(d, i, 'no job'), unknown: steps(d, i, 'not known') }))));
 	});
 	return details;
 }
 
 // ---- beside it
 
-const small = (label, columns, rows) => {
+const small = (label, columns, rows, of) => {
 	const some = columns.filter((c) => !c.has || rows.some(c.has));
 
 	return el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${label}` }, el('table', { class: 'g mini' }, el('thead', {}, el('tr', {}, some.map((c) => el('th', { scope: 'col', 'data-key': c.key ?? null, class: c.left ? 'l' : null, title: c.about ?? null }, c.head)))),
-		el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.wrap ? 'w' : ''].join(' ').trim() || null }, c.cell(r))))))));
+		el('tbody', {}, rows.map((r) => el('tr', {}, some.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: [c.left ? 'l' : '', c.wrap ? 'w' : ''].join(' ').trim() || null }, c.cell(r))))))), below(label, { table: of }));
 };
 
 const date = (s) => new Date(s * 1000).toLocaleDateString('en', { month: 'short', day: 'numeric' });
@@ -194,7 +194,7 @@ function slow(d) {
 		{ head: 'Most runs of', left: true, wrap: true, about: 'names of the jobs that were there most often', cell: (r) => [known(r.speed) && !r.is_certain ? soft('not certain: ') : '', seenIn(r), known(r.since) ? soft(`, since ${date(r.since)}`) : ''] },
 		{ key: 'node_fails', head: 'Node fails', cell: (r) => count(r.node_fails), has: (r) => r.node_fails > 0 },
 		{ key: 'lost_core_s', head: 'Lost', cell: (r) => (known(r.lost_core_s) ? cores(r.lost_core_s) : soft('?')), about: 'that jobs lost by it' },
-	], d.slow) : el('p', { class: 'soft words' }, d.nodes.length ? 'None is known: jobs of the same program ran as fast on each.' : 'Not known: there are no runs to compare.'));
+	], d.slow, 'slow') : el('p', { class: 'soft words' }, d.nodes.length ? 'None is known: jobs of the same program ran as fast on each.' : 'Not known: there are no runs to compare.'));
 }
 
 const AMOUNTS = { 'core-s': cores, J: energy, s: spoken, share, W: power };
@@ -214,7 +214,7 @@ function changed(d) {
 	return section('changed', 'What changed', 'against as long a time before', el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: what changed' }, el('table', { class: 'g mini' },
 		el('thead', {}, el('tr', {}, [['words', ''], ['now', 'now'], ['before', 'before'], ['', 'change']].map(([key, h]) => el(h ? 'th' : 'td', { scope: h ? 'col' : null, 'data-key': key }, h)))),
 		el('tbody', {}, d.changed.map((r) => [el('tr', {}, el('th', { scope: 'row', class: 'l w' }, r.words), el('td', {}, el('b', {}, amount(r, r.now))), el('td', {}, amount(r, r.before)), el('td', {}, difference(r))),
-			r.why ? el('tr', { class: 'because' }, el('td', { class: 'l w soft', colspan: 4 }, name(r.why, 200))) : ''])))));
+			r.why ? el('tr', { class: 'because' }, el('td', { class: 'l w soft', colspan: 4 }, name(r.why, 200))) : ''])))), below('What changed', { table: 'changed' }));
 }
 
 function partitions(d) {
@@ -224,7 +224,7 @@ function partitions(d) {
 		{ key: 'partition', head: 'Partition', left: true, cell: (r) => link('jobs', { partition: r.partition, since: '24h' }, name(r.partition, 24)) },
 		{ key: 'running', head: 'Run', cell: cell('running', 'count'), has: has('running') }, { key: 'running_cores', head: 'Their cores', cell: cell('running_cores', 'count'), has: has('running_cores') },
 		{ key: 'waiting', head: 'Wait', cell: cell('waiting', 'count'), has: has('waiting') }, { key: 'started_24h', head: 'Began in 24 h', cell: cell('started_24h', 'count') },
-		{ key: 'queue_median_s', head: 'Median wait', cell: (r) => spoken(r.queue_median_s), about: 'in the queue, of the jobs that began in the last 24 hours' }], d.partitions)) : null;
+		{ key: 'queue_median_s', head: 'Median wait', cell: (r) => spoken(r.queue_median_s), about: 'in the queue, of the jobs that began in the last 24 hours' }], d.partitions, 'partitions')) : null;
 }
 
 function spark(values, redraws) {

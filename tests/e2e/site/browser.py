@@ -119,6 +119,8 @@ def led():
         for i, cluster in enumerate(("alpha", "beta")):
             row = {"cluster": cluster, "job_id": 70 + i, "start": int(time.time()) - 9000, "elapsed_s": 3600, "user": "somebody", "account": "proj02", "state": "COMPLETED", "nodes": 1, "cpus": 4, "node_names": ["same"], "sources": 1}
             f.write(json.dumps(row) + "\n")
+        for i, (lost, cluster) in enumerate(((1800.0, "alpha"), (3600.0, "alpha"), (360.0, "beta"))):  # of beta nobody coordinates
+            f.write(json.dumps({**row, "cluster": cluster, "job_id": 80 + i, "account": "proj01", "cores": 4.0, "held_core_s": 14400.0, "sources": 3, "findings": 1, "finding_list": [{"id": "cpu.unused", "severity": "warn", "text": "idle", "where": "", "remedy_kind": "sentence", "remedy": "use less", "cost": {"saving": 0.1, "is_at_least": False, "core_s": lost}}]}) + "\n")
     must("index", "import", "--database", path, lines)
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         db.execute("INSERT INTO coordinator (\"user\", account, cluster, at) VALUES (?, 'proj01', 'alpha', ?)", (USER, int(time.time())))
@@ -209,6 +211,7 @@ def moves():
                         (w["name"], "/find?word=" + w["name"]), ("no such thing", "/find?word=no+such+thing"), ("1", "/job/1")):
         made.append({"move": "searched", "server": "staff", "address": "/find?word=0", "word": word, "leads": leads})
     made.append({"move": "followed", "server": "staff", "address": "/usage?since=all"})
+    made.append({"move": "walked", "server": "staff", "address": "/findings?since=all"})
     made.append({"move": "compared", "server": "staff", "address": "/compare?jobs=11,13"})
     made += [{"move": "seldom", "server": "staff", "address": "/jobs?since=all", "field": f, "value": v, "leads": "/jobs?since=all&%s=%s" % (f, v)} for f, v in (("read", "1GiB-"), ("cpu-share", "0-10"), ("ran-at", "2026-11-01T08:00"))]
     made += [{"move": "printed", "server": "staff", "address": a} for a in ("/jobs?since=all", "/usage?since=all", "/issues?since=all")]
@@ -228,7 +231,7 @@ def refusals(looks={"light": "axe"}):
     browse([{"server": who, "address": a, "status": status, "says": says, "looks": looks} for who, a, status, says in (
         ("user", "/job/%d" % theirs, 403, "the answer is the same for both"), ("user", "/job/99999999", 403, "the answer is the same for both"), ("user", "/nope", 404, "/nope"),
         ("user", "/jobs?nope=1", 400, "no such argument"), ("user", "/compare?jobs=1", 400, "2 to 16 jobs"), ("user", "/job/%d" % mine, 200, "Job Wall-clock time"), ("staff", "/job/%d" % theirs, 200, "User/Group"),
-        ("staff", "/compare?jobs=1,2,3", 200, "back to the list"), ("staff", "/compare?jobs=1,%d" % theirs, 404, "These cannot be compared"), ("leader", "/", 200, "Projects that you coordinate"),
+        ("staff", "/compare?jobs=1,2,3", 200, "back to the list"), ("staff", "/compare?jobs=1,%d" % theirs, 404, "These cannot be compared"), ("leader", "/", 200, "proj01: 2 jobs, 8.00 core-h, of which 1.50 lost"),
         ("empty", "/nodes", 200, "No node is known in this time"))],
         [{"move": "back", "server": "staff", "address": "/jobs?since=all&jobs=1", "job": "1"}])
 

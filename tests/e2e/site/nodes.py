@@ -118,6 +118,15 @@ def three():
     return t
 
 
+def same_as_csv(path, words, table, rows):
+    """The table as CSV has the rows of the JSON."""
+    got = list(csv.DictReader(io.StringIO(must(*words, "--database", path, "--csv", "--table", table))))
+    def is_same(text, v):
+        return text == "" if v is None else float(text) == v if isinstance(v, (int, float)) else text == v if isinstance(v, str) else str(len(v)) in str(text.count(";") + bool(text))
+    bad = [(k, v, g.get(k)) for r, g in zip(rows, got) for k, v in r.items() if g.get(k) is None or not is_same(g[k], v)]
+    is_equal("%s --table %s: is the JSON's" % (" ".join(words), table), (len(got), bad[:2], bool(rows)), (len(rows), [], True))
+
+
 def rows_are_the_tables():
     t = three()
     bad, n = [], 0
@@ -216,6 +225,13 @@ def lanes():
     is_equal("a node that nobody was on", [p.returncode, p.stdout, "n77" in p.stderr], [os.EX_NOPERM, "", True])
     text = must("node", "-w", "n1", "--database", t.index, env={"COLUMNS": "150"})
     is_true("text: jobs, lines and ledger", all(word in text for word in ("run_13", "CPU of jobs", "no owner", "16 cores")), text)
+    got = as_json("node", "-w", "n1", "--database", t.index, "--since", "24h")
+    node = ("node", "-w", "n1", "--since", "24h")
+    same_as_csv(t.index, node, "lines", [{"from": got["from"] + k * got["step_s"], **{name: v[k] for name, v in got["lines"].items()}} for k in range(len(got["lines"]["memory_mb"]))])
+    same_as_csv(t.index, node, "ledger", [{**{k: v for k, v in r.items() if k != "by_job_s"}, **{"by_%d_s" % c["job_id"]: v for c, v in zip(got["ledger"]["columns"], r["by_job_s"])}} for r in got["ledger"]["rows"]])
+    same_as_csv(t.index, node, "pairs", got["pairs"])
+    for words in (("--table", "ledger"), ("--csv", "--table", "nope"), ("--csv", "--table", "node"), ("--csv", "--table", "")):
+        is_equal("no table: %s" % " ".join(words), [call(*v, "--database", t.index, *words).returncode for v in (node, ("nodes",))], [2, 2])
     is_equal("CSV has the same jobs", [r["job_id"] for r in csv.DictReader(io.StringIO(must("node", "-w", "n1", "--database", t.index, "--csv")))], ["11", "12", "13", "14"])
 
 
@@ -246,6 +262,23 @@ def base(number, **more):
 
 def of_node(node="n1", first=BEGIN // SLOT * SLOT, n=3, **values):
     return {"node": node, "kind": {"model": "M", "cores": 8, "cpus": 8, "memory_mb": 1000}, "from": first, **{k: [v] * n for k, v in values.items()}}
+
+
+def exported_rows():
+    """Another index that imports what export prints has the same rows of nodes, and shows the same pages."""
+    t, other = three(), os.path.join(tmpdir("other"), "index.db")
+    lines = os.path.join(tmpdir("lines"), "rows.jsonl")
+    with open(lines, "w") as f:
+        f.write(must("index", "export", "--database", t.index))
+    must("index", "import", "--database", other, lines)
+    question = "SELECT n.cluster, n.name, n.model, n.cores, n.cpus, n.memory_mb, j.job_id, r.t, %s FROM node_row r JOIN node n ON n.id = r.node JOIN job j ON j.id = r.job ORDER BY 2, 7, 8" % ", ".join("r." + n for n in NAMES)
+    both = [sql(path, question) for path in (t.index, other)]
+    is_true("export: there are rows", len(both[0]) > 20, len(both[0]))
+    is_equal("export: another index has the same rows of nodes", [pair for pair in zip(*both) if pair[0] != pair[1]][:2] or len(both[0]) - len(both[1]), 0)
+    for words in (("node", "-w", "n1", "--since", "24h"), ("node", "-w", "n2", "--since", "24h"), ("nodes", "--since", "24h")):
+        is_equal("export: %s is the same" % " ".join(words), *[{k: v for k, v in as_json(*words, "--database", path, "--until", str(NOW)).items() if k != "changed"} for path in (t.index, other)])
+    is_equal("export: twice is as once", [must("index", "import", "--database", other, lines) and sql(other, question) == both[1]], [True])
+    is_true("export: without names there are none", "node_rows" not in must("index", "export", "--anonymize", "--database", t.index), "")
 
 
 def hostile_values():
@@ -340,8 +373,8 @@ def rights():
     shutil.copy(JOBPROF, public)
     os.chmod(public, 0o755)
     ask = lambda *args: subprocess.run([*NOBODY, public, *args, "--database", path], capture_output=True, text=True, env=plain_env(TZ="UTC", HOME="/nonexistent", COLUMNS="200"))
-    said = [ask("node", "-w", "n1", *form) for form in ((), ("--json",), ("--csv",))]
-    is_equal("a user sees a node while own jobs ran there", [p.returncode for p in said], [0, 0, 0])
+    said = [ask("node", "-w", "n1", *form) for form in ((), ("--json",), ("--csv",), *(("--csv", "--table", t) for t in ("ledger", "lines", "pairs", "speed", "events", "jobs")))]
+    is_equal("a user sees a node while own jobs ran there", {p.returncode for p in said}, {0})
     found = [(k, word) for k, p in enumerate(said) for word in (*SECRET, "123457", "123.457") if word in p.stdout + p.stderr]
     is_equal("and no byte of another's", found, [])
     got = json.loads(said[1].stdout)
@@ -444,7 +477,9 @@ def speeds():
     is_true("speeds: since when", abs(s["since"] - first) < 3 * 86400, (s["since"], first))
     lost = sum(r["elapsed_s"] * 8 * (1 - speed["n5"]) for r in mine if r["start"] >= s["since"])
     is_equal("speeds: what that cost", [differ(s["lost_core_s"], lost), sum(x["runs"] for x in s["seen_in"]) > 0], [False, True])
+    same_as_csv(path, ("nodes",), "slow", got["slow"])
     one = as_json("node", "-w", "n2", "--database", path, "--since", "7d")
+    same_as_csv(path, ("node", "-w", "n2", "--since", "7d"), "speed", one["speed"]["nodes"])
     is_equal("node: speed beside all of its kind", [[(n["node"], differ(n["speed"], speed[n["node"]]), n["is_slow"]) for n in one["speed"]["nodes"]], differ(one["speed"]["speed"], speed["n2"])],
              [[(n, False, n == "n5") for n in sorted(speed)], False])
 
@@ -463,6 +498,8 @@ def changes():
     path = os.path.join(tmpdir("changes"), "index.db")
     write(path, rows)
     since, until = NOW // 86400 * 86400 - 7 * 86400, time.time()
+    got = {c["what"]: c for c in as_json("nodes", "--database", path, "--until", str(NOW))["changed"]}
+    same_as_csv(path, ("nodes", "--until", str(NOW)), "changed", list(got.values()))
     got = {c["what"]: c for c in as_json("nodes", "--database", path)["changed"]}
     length = until - since
     week, before = [r for r in rows if r["start"] >= since], [r for r in rows if since - length <= r["start"] < since]
@@ -501,6 +538,7 @@ def now_running():
     parts = {p["partition"]: p for p in as_json("nodes", "--database", path)["partitions"]}
     is_equal("partitions: what runs, waits and loses", {k: [p["running"], p["running_cores"], p["waiting"], p["losing"], p["losing_cores"]] for k, p in parts.items()},
              {"cpu": [3, 28.0, 1, 1, 3.7], "gpu": [1, 2.0, 0, 0, 0.0]})
+    same_as_csv(path, ("nodes",), "partitions", list(parts.values()))
 
 
 def both_engines():
@@ -531,4 +569,4 @@ def both_engines():
 
 
 if __name__ == "__main__":
-    run_tests((rows_are_the_tables, ledger, lines, lanes, stored_rows, hostile_values, who_is_believed, ages, rights, hours, speeds, changes, now_running, both_engines))
+    run_tests((rows_are_the_tables, ledger, lines, lanes, stored_rows, exported_rows, hostile_values, who_is_believed, ages, rights, hours, speeds, changes, now_running, both_engines))

@@ -257,6 +257,37 @@ def streams():
         s.end()
 
 
+def pages_of_running_jobs():
+    """Who sees a running job in the list has its page, and nobody else; another user's file of that name is not its."""
+    sys.path.insert(0, os.path.join(ROOT, "tests/findings"))
+    from jobs import Job
+    from squeuelib import put_running
+    paths = []
+    def put(token, owner):
+        user, account = TOKENS[token]
+        path = put_running(os.path.join(profiles(), owner), Job(nodes=1, tasks=2, cores=2, wall=600, seed=1, job=IDS[token] + 90, job_name=token + "_job", account=account, user=owner))
+        os.chown(path, USERS[owner], SERVICE)
+        os.chmod(path, 0o640)
+        paths.append(path)
+    for token in TOKENS:
+        put(token, TOKENS[token][0])
+    put("bobs", "userzed")
+    try:
+        for keys, sees in (({}, SEES), ({"CoordinatorSees": "sums"}, {**SEES, "usercora": set()})):
+            s = serve(**keys)
+            try:
+                for who, allowed in sees.items():
+                    got = {t: s.ask("/job/%d" % (IDS[t] + 90), uid=uid_of(who)) for t in TOKENS}
+                    is_equal("%s%s: pages of running jobs" % (who, "".join(", " + k for k in keys)), {t for t in TOKENS if got[t][0] == 200 and "findings" in json_of(got[t][2])}, allowed)
+                    is_equal("%s%s: and of no others" % (who, "".join(", " + k for k in keys)), {got[t][0] for t in TOKENS if t not in allowed} - {403}, set())
+                    is_equal("%s%s: in the list there are the same" % (who, "".join(", " + k for k in keys)), {t for r in json.loads(s.ask("/running.json?all", uid=uid_of(who))[2])["rows"] for t in TOKENS if r["name"] == t + "_runs"}, allowed)
+            finally:
+                s.end()
+    finally:
+        for path in paths:
+            os.unlink(path)
+
+
 def counts():
     """How many jobs each role has in its lists, by SQL."""
     path = made()
@@ -661,5 +692,5 @@ def coordinators_come_from_sacctmgr():
 
 
 if __name__ == "__main__":
-    run_tests((nobody_sees_more, no_role_sees_more, streams, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, refused_alike, refused_as_soon, the_proxy, who_looked, staff_notes_contacts, from_other_places, no_user_has_all_connections, what_is_said, nobody_is_held_up,
+    run_tests((nobody_sees_more, no_role_sees_more, streams, pages_of_running_jobs, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, refused_alike, refused_as_soon, the_proxy, who_looked, staff_notes_contacts, from_other_places, no_user_has_all_connections, what_is_said, nobody_is_held_up,
                by_another_name, coordinators_come_from_sacctmgr))

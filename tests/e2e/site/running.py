@@ -354,9 +354,19 @@ def sums_and_order():
         rows = list(csv.DictReader(io.StringIO(must("running", "--csv", "--all", "--database", index))))
         is_equal("verb: CSV has those that run and wait", len(rows), 300)
         for words, where in ((("--user", "user03,user04"), "\"user\" IN ('user03', 'user04')"), (("--partition", "gpu"), "partition = 'gpu'"), (("--name", "spin"), "name LIKE '%spin%'"), (("--project", "p01"), "account = 'p01'"),
-                             (("--nodes", "4-8"), "nodes BETWEEN 4 AND 8"), (("--jobs", "8451003"), "job_id = 8451003"), (("--cluster", "x"), "cluster = 'x'"), (("--state", "pending"), "state = 'PENDING'")):
+                             (("--nodes", "4-8"), "nodes BETWEEN 4 AND 8"), (("--jobs", "8451003"), "job_id = 8451003"), (("--cluster", "x"), "cluster = 'x'"), (("--state", "pending"), "state = 'PENDING'"),
+                             (("--finding", "cpu.stacked"), "finding_list LIKE '%\"cpu.stacked\"%'"), (("--finding", "mem.leak"), "finding_list LIKE '%\"mem.leak\"%'"), (("--finding", "any"), "findings > 0"), (("--finding", "none"), "findings = 0"), (("--finding", "unknown"), "findings IS NULL")):
             got = json.loads(must("running", "--json", "--database", index, *words))
             is_equal("verb: %s" % " ".join(words), got["jobs"] + got["waiting"], db.execute("SELECT count(*) FROM running WHERE " + where).fetchone()[0])
+        def nodes_of(text):
+            a, b, x = re.fullmatch(r"n\[(\d+)-(\d+)\],(x\d)", text).groups()
+            return {"n%d" % k for k in range(int(a), int(b) + 1)} | {x}
+        on = {r[0]: nodes_of(r[1]) for r in db.execute("SELECT job_id, node_list FROM running WHERE node_list IS NOT NULL AND state <> 'PENDING'")}
+        for words, asked in (("n3", {"n3"}), ("x3,n[48-49]", {"x3", "n48", "n49"}), ("n[60-70]", {"n%d" % k for k in range(60, 71)}), ("n", set()), ("no-such-node", set())):
+            wanted = {j for j, nodes in on.items() if nodes & asked}
+            got = json.loads(must("running", "--json", "--all", "--database", index, "-w", words))
+            is_equal("verb: on %s" % words, ({r["job_id"] for r in got["rows"]}, got["jobs"]), (wanted, len(wanted)))
+        is_equal("verb: no host list, no rule", [call("running", *w, "--database", index).returncode for w in (("--node", "n[1-"), ("--finding", "no.such_rule"))], [2, 2])
         for width in (80, 120, 200):
             out = must("running", "--database", index, env={"COLUMNS": str(width)})
             is_true("verb: text of %d columns" % width, max(map(len, out.splitlines())) <= width and "core-hours are lost in an hour" in out.replace("\n", " "), out[:400])
@@ -401,6 +411,8 @@ def the_same_of_postgresql():
         return {r["job_id"]: r for r in d["rows"] + d["waiting_rows"]}
     wait_until(lambda: call("running", "--json", "--database", url).returncode == 0 and len(rows()) == 2 and rows()[101]["rule"], 30, "both feeds")
     is_equal("PostgreSQL: the same rows", rows(), here)
+    some = [[r["job_id"] for r in json.loads(must("running", "--json", *w, "--database", at))["rows"]] for at in (url, s.index) for w in (("--finding", "cpu.stacked"), ("--finding", "mem.leak"), ("--node", here[101]["node_list"]), ("-w", "other"))]
+    is_equal("in both: by a finding, by a node", some, 2 * [[101], [], [101], []])
     p.terminate()
     p.wait(30)
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/escape.h"
@@ -17,11 +18,13 @@
 #include "index/node_row.h"
 #include "index/slower.h"
 
+#define TABLES	  "jobs, ledger, lines, pairs, speed, events"
 #define LONGEST_S (NODE_ROW_DAYS * 86400.0)
 
 struct options {
 	struct site_args site;
 	const char *node; /* a name, and no list as that of the filter */
+	const char *table;
 };
 
 static const struct opt opts[] = {
@@ -34,7 +37,9 @@ static const struct opt opts[] = {
 	 OPT_TEXT(struct options, site.filter.cluster)},
 	OPTS_DATABASE(struct options),
 	{0, "json", NULL, "as JSON", OPT_FLAG(struct options, site.json), .group = 1},
-	{0, "csv", NULL, "its jobs as CSV", OPT_FLAG(struct options, site.csv), .group = 1},
+	{0, "csv", NULL, "its jobs, or --table, as CSV", OPT_FLAG(struct options, site.csv),
+	 .group = 1},
+	{0, "table", "TABLE", "of --csv: " TABLES, OPT_TEXT(struct options, table)},
 	{0},
 };
 
@@ -219,6 +224,40 @@ static json_t *page_json(const struct node_page *p, const struct site_table *t,
 	return o;
 }
 
+/* ---- as CSV */
+
+/* A row for each step. */
+static json_t *lines_rows(const json_t *page)
+{
+	json_t *lines = json_object_get(page, "lines"), *rows = json_array(), *values;
+	const json_int_t from = json_integer_value(json_object_get(page, "from"));
+	const char *key;
+
+	for (size_t i = 0; i < json_array_size(json_object_get(lines, node_line_names[0])); i++) {
+		json_t *row = json_pack("{s:I}", "from", from + (json_int_t)i * NODE_ROW_S);
+
+		json_object_foreach(lines, key, values)
+			json_object_set(row, key, json_array_get(values, i));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+/* The list of that name in the page's JSON, or what a table makes of a part. NULL: there is none.
+ */
+static json_t *rows_of(const json_t *page, const char *table)
+{
+	const json_t *ledger = json_object_get(page, "ledger");
+
+	if (!strcmp(table, "lines"))
+		return lines_rows(page);
+	if (!strcmp(table, "ledger"))
+		return node_ledger__rows(ledger);
+	if (!strcmp(table, "speed") && json_is_object(json_object_get(page, table)))
+		return json_incref(json_object_get(json_object_get(page, table), "nodes"));
+	return json_incref(json_object_get(page, table));
+}
+
 /* ---- as text */
 
 static void print_about(const struct node_page *p)
@@ -301,6 +340,21 @@ static void print_text(const struct node_page *p, const struct site_table *t,
 	print_events(p);
 }
 
+/* Takes the page. */
+static int print_rows(json_t *page, const char *table)
+{
+	json_t *rows = rows_of(page, table);
+	int status = 0;
+
+	if (json_is_array(rows) || json_is_null(rows)) /* null: not for this viewer */
+		csv__print_rows(stdout, rows);
+	else
+		status = options__wrong(&cmd_node, "--table %s: it is one of " TABLES, table);
+	json_decref(rows);
+	json_decref(page);
+	return status;
+}
+
 /* ---- the verb */
 
 static int print_page(const struct options *o, struct index *ix, const struct node_page *p,
@@ -309,14 +363,17 @@ static int print_page(const struct options *o, struct index *ix, const struct no
 	struct site_table t = {0};
 	struct node_speed speed = {0};
 	int status = make_table(&t, p, o->site.json || o->site.csv ? NULL : "another job") ? 1 : 0;
+	const bool is_of_jobs = o->site.csv && (!o->table || !strcmp(o->table, "jobs"));
 
-	if (!status && v->sees_all && !o->site.csv)
+	if (!status && v->sees_all && !is_of_jobs)
 		status = site_args__status(
 			node_speed__read(&speed, ix, &p->about, &o->site.filter, v));
 	if (!status && o->site.json)
 		status = json__print(page_json(p, &t, &speed, v), stdout, JSON_COMPACT) ? 1 : 0;
-	else if (!status && o->site.csv)
+	else if (!status && is_of_jobs)
 		site_table__csv(&t, stdout);
+	else if (!status && o->site.csv)
+		status = print_rows(page_json(p, &t, &speed, v), o->table);
 	else if (!status)
 		print_text(p, &t, &speed, v);
 	node_speed__free(&speed);
@@ -341,6 +398,8 @@ static int check(struct options *o, bool has_words)
 
 	if (has_words || !o->node || !*o->node)
 		return options__wrong(&cmd_node, "name a node with -w, and nothing else");
+	if (o->table && !o->site.csv)
+		return options__wrong(&cmd_node, "--table is of --csv");
 	if (isnan(f->until))
 		f->until = (double)time(NULL);
 	if (isnan(f->since) || !(f->until > f->since) || f->until - f->since > LONGEST_S) {

@@ -145,6 +145,33 @@ json_t *node_ledger__json(const struct node_page *p, bool sees_all)
 	return o;
 }
 
+json_t *node_ledger__rows(const json_t *ledger)
+{
+	json_t *rows = json_deep_copy(json_object_get(ledger, "rows")), *row, *column;
+	size_t i, k;
+
+	json_array_foreach(rows, i, row)
+	{
+		json_array_foreach(json_object_get(ledger, "columns"), k, column)
+		{
+			const json_t *id = json_object_get(column, "job_id");
+			char key[64];
+
+			if (json_is_null(id))
+				snprintf(key, sizeof(key), "by_others_s");
+			else
+				snprintf(key, sizeof(key), "by_%" JSON_INTEGER_FORMAT "_s",
+					 json_integer_value(id));
+			while (json_object_get(row, key) && strlen(key) < sizeof(key) - 1)
+				strcat(key, "_"); /* the same id: a job that began again */
+			json_object_set(row, key,
+					json_array_get(json_object_get(row, "by_job_s"), k));
+		}
+		json_object_del(row, "by_job_s");
+	}
+	return rows;
+}
+
 /* ---- as text */
 
 static void put_hours(double s)

@@ -10,6 +10,8 @@
 
 /* sees_all: other jobs have columns of their own, else all of them one without a name. */
 json_t *node_ledger__json(const struct node_page *p, bool sees_all);
+/* The rows of that JSON with a member for each column. Takes nothing away from it. */
+json_t *node_ledger__rows(const json_t *ledger);
 void node_ledger__print(const struct node_page *p, bool sees_all);
 /* Names of jobs that waited for each other, those that waited most first. */
 json_t *node_ledger__pairs_json(const struct node_page *p);

@@ -22,12 +22,14 @@
 #include "index/nodes_heat.h"
 #include "index/slower.h"
 
+#define TABLES	  "hours, means, slow, changed, partitions"
 #define LONGEST_S (NODE_ROW_DAYS * 86400.0)
 #define ROWS	  30		 /* of the text, without --all */
 #define SPEED_S	  (30 * 86400.0) /* speeds are of so long a time: a week has too few runs */
 
 struct options {
 	struct site_args site;
+	const char *table;
 };
 
 static const struct opt opts[] = {
@@ -39,6 +41,7 @@ static const struct opt opts[] = {
 	 OPT_TEXT(struct options, site.filter.cluster)},
 	OPTS_DATABASE(struct options),
 	OPTS_FORM(struct options),
+	{0, "table", "TABLE", "of --csv: " TABLES, OPT_TEXT(struct options, table)},
 	{0},
 };
 
@@ -91,6 +94,7 @@ static const struct slower_speed *speed_of(const struct slow *s, const struct he
 
 struct found {
 	const struct site_args *site;
+	const char *table; /* of CSV; NULL: of hours */
 	struct index ix;
 	struct viewer viewer;
 	struct nodes_heat heat;
@@ -563,14 +567,17 @@ static int add_row(struct site_table *t, const struct found *f, unsigned node)
 static int print_table(const struct found *f)
 {
 	struct site_table t = {.columns = columns, .ncolumns = N_COLUMNS};
-	const unsigned most = f->site->all ? f->heat.nnodes : ROWS;
+	const unsigned most = f->site->all || f->site->csv ? f->heat.nnodes : ROWS;
 	int err = 0;
 
 	for (int slow = 1; slow >= 0; slow--)
 		for (unsigned i = 0; !err && i < f->heat.nnodes && t.nrows < most; i++)
 			if (is_slow(f, &f->heat.nodes[i]) == slow)
 				err = add_row(&t, f, i);
-	site_table__print(&t, site_table__width(stdout), stdout);
+	if (f->site->csv)
+		site_table__csv(&t, stdout);
+	else
+		site_table__print(&t, site_table__width(stdout), stdout);
 	if (t.nrows < f->heat.nnodes)
 		printf("... %u more: --all\n", f->heat.nnodes - t.nrows);
 	site_table__free(&t);
@@ -621,6 +628,8 @@ static int check(struct options *o, bool has_words)
 
 	if (has_words)
 		return options__wrong(&cmd_nodes, "it takes options alone");
+	if (o->table && !o->site.csv)
+		return options__wrong(&cmd_nodes, "--table is of --csv");
 	if (isnan(f->until))
 		f->until = (double)time(NULL);
 	if (isnan(f->since) || !(f->until > f->since) || f->until - f->since > LONGEST_S) {
@@ -630,12 +639,29 @@ static int check(struct options *o, bool has_words)
 	return 0;
 }
 
+static int print_rows(struct found *f)
+{
+	json_t *all = all_json(f), *rows = json_object_get(all, f->table);
+	int status = 0;
+
+	if (json_is_array(rows))
+		csv__print_rows(stdout, rows);
+	else
+		status = options__wrong(&cmd_nodes, "--table %s: it is one of " TABLES, f->table);
+	json_decref(all);
+	return status;
+}
+
 static int print_found(struct found *f)
 {
 	if (f->site->json)
 		return json__print(all_json(f), stdout, JSON_COMPACT) ? 1 : 0;
 	if (!f->site->csv)
 		return print_text(f);
+	if (f->table && !strcmp(f->table, "means"))
+		return print_table(f) ? 1 : 0;
+	if (f->table && strcmp(f->table, "hours") != 0)
+		return print_rows(f);
 	print_csv(f);
 	return 0;
 }
@@ -651,6 +677,7 @@ int verb_nodes(int argc, char **argv)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	status = check(&o, optind < argc);
+	f.table = o.table;
 	if (!status)
 		status = site_args__open(&o.site, &f.ix, &f.viewer);
 	if (status)

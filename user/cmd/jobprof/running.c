@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hostlist.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -84,6 +85,10 @@ static const struct opt opts[] = {
 	 OPT_TEXT(struct options, site.filter.jobs)},
 	{'N', "nodes", "RANGE", "with so many nodes: 4, 4-16, 8-",
 	 OPT_CALL_AT(site_args__take_range, struct options, site)},
+	{'w', "node", "LIST", "that are on one of these nodes: n1,n[4-7]",
+	 OPT_TEXT(struct options, site.filter.node)},
+	{0, "finding", "RULE", "with this finding; any, none, unknown (no profile)",
+	 OPT_TEXT(struct options, site.filter.finding)},
 	OPTS_DATABASE(struct options),
 	OPTS_FORM(struct options),
 	/* for jobprofd (daemon/files/live_findings.c): of FILE, a line for each finding */
@@ -103,11 +108,70 @@ const struct command cmd_running = {
 
 /* ---- questions */
 
-static int where(struct query *q, const struct options *o, const struct viewer *v, bool waits)
+/* Whether the host list of a job has one of these names, which are sorted. */
+static bool is_on(const char *list, const struct string_list *wanted)
 {
-	int err = query__where(q, &o->site.filter, v);
+	struct string_list nodes = {0};
+	char bad[64];
+	bool is = false;
 
+	if (!hostlist__parse(&nodes, list, bad, sizeof(bad)))
+		for (unsigned i = 0, k = 0; !is && i < nodes.n && k < wanted->n;) {
+			const int order = strcmp(nodes.v[i], wanted->v[k]);
+
+			is = !order;
+			i += order < 0;
+			k += order > 0;
+		}
+	string_list__free(&nodes);
+	return is;
+}
+
+/* Adds a condition: the job is on one of the nodes of the list, which has been checked. Queues are
+ * short: all of it is looked at. */
+static int add_nodes(struct query *q, struct index *ix, const char *list)
+{
+	struct string_list wanted = {0};
+	char bad[64];
+	struct db_rows r = {0};
+	int err = hostlist__parse(&wanted, list, bad, sizeof(bad));
+
+	if (!err)
+		err = db__ask(&r, ix->db, "SELECT id, node_list FROM running", NULL, 0);
+	query__add(q, " AND j.id IN (0");
+	while (!err && db_rows__next(&r)) {
+		char id[32];
+
+		snprintf(id, sizeof(id), ", %lld", (long long)r.v[0].i);
+		if (r.v[1].type == DB_TEXT && is_on(r.v[1].text, &wanted))
+			query__add(q, id);
+	}
+	query__add(q, ")");
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	string_list__free(&wanted);
+	return err;
+}
+
+/* Nodes and findings of a running job are texts of its row. */
+static int where(struct query *q, struct index *ix, const struct options *o, const struct viewer *v,
+		 bool waits)
+{
+	struct job_filter f = o->site.filter;
+	char rule[256];
+	int err;
+
+	f.node = NULL;
+	if (job_filter__has_rule(&f))
+		f.finding = NULL;
+	err = query__where(q, &f, v);
 	query__add(q, waits ? " AND j.state = 'PENDING'" : " AND j.state <> 'PENDING'");
+	if (o->site.filter.finding && !f.finding) {
+		snprintf(rule, sizeof(rule), "\"rule\":\"%s\"", o->site.filter.finding);
+		query__add_like(q, " AND j.finding_list", rule);
+	}
+	if (!err && o->site.filter.node)
+		err = add_nodes(q, ix, o->site.filter.node);
 	return err;
 }
 
@@ -136,7 +200,7 @@ static int ask_rows(struct index *ix, const struct options *o, const struct view
 	}
 	query__add(&q, " FROM running j");
 	if (!err)
-		err = where(&q, o, v, waits);
+		err = where(&q, ix, o, v, waits);
 	add_order(&q, waits);
 	snprintf(limit, sizeof(limit), " LIMIT %d", o->site.json || o->site.csv ? ROWS_DATA : ROWS);
 	query__add(&q, o->site.all ? "" : limit);
@@ -169,7 +233,7 @@ static int ask_sums(struct index *ix, const struct options *o, const struct view
 		   "max(j.last) FROM running j");
 	query__arg(&q, db_value__real(LOSES));
 	if (!err)
-		err = where(&q, o, v, false);
+		err = where(&q, ix, o, v, false);
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r)) {
@@ -193,7 +257,7 @@ static int ask_waiting(struct index *ix, const struct options *o, const struct v
 
 	query__add(&q, "SELECT count(*) FROM running j");
 	if (!err)
-		err = where(&q, o, v, true);
+		err = where(&q, ix, o, v, true);
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))

@@ -39,6 +39,7 @@ struct part {
 	const struct command *command;
 	const char *name;
 	const char *words[PART_WORDS]; /* before those of the address, which outdo them */
+	bool of_leaders;	       /* not for those who see all jobs */
 };
 
 struct page {
@@ -49,12 +50,9 @@ struct page {
 	bool has_html;	       /* the first part has a page of its own by --html */
 };
 
-#define PART(verb, name, ...)                   \
-	{                                       \
-		verb_##verb, &cmd_##verb, name, \
-		{                               \
-			__VA_ARGS__             \
-		}                               \
+#define PART(verb, name, ...)                                        \
+	{                                                            \
+		verb_##verb, &cmd_##verb, name, {__VA_ARGS__}, false \
 	}
 
 #define ME "--user=@me"
@@ -62,8 +60,11 @@ struct page {
 static const struct page pages[] = {
 	{"/home",
 	 {PART(jobs, "jobs", ME, "--since=7d", "--sort=start", "--limit=10000"),
-	  PART(advice, "advice", ME), PART(usage, "days", ME, "--by=day", "--since=62d", "--all"),
-	  PART(apps, "apps", ME), PART(running, "running", ME)},
+	  PART(advice, "advice", ME),
+	  PART(usage, "days", ME, "--by=day", "--since=62d", "--all"),
+	  PART(apps, "apps", ME),
+	  PART(running, "running", ME),
+	  {verb_usage, &cmd_usage, "projects", {"--by=project", "--since=30d"}, true}},
 	 " ",
 	 true,
 	 false},
@@ -80,8 +81,8 @@ static const struct page pages[] = {
 	{"/advice", {PART(advice, "advice")}, " contacts all ", true, false},
 	{"/find", {PART(find, "find")}, " word ", true, false},
 	{"/contacted", {PART(contacted, "contacted")}, " ", false, false},
-	{"/node", {PART(node, "node")}, " ", true, false},
-	{"/nodes", {PART(nodes, "nodes")}, " ", true, false},
+	{"/node", {PART(node, "node")}, " table ", true, false},
+	{"/nodes", {PART(nodes, "nodes")}, " table ", true, false},
 	{"/digest", {PART(digest, "digest")}, " ", true, true},
 	{"/running", {PART(running, "running")}, " all ", true, false},
 };
@@ -246,6 +247,11 @@ static int copy_output(FILE *out, int fd)
 	return n < 0 ? -1 : 0;
 }
 
+static bool sees_all(const struct serve_site *s, const struct http_request *r)
+{
+	return s->is_own || site_viewer__role(r->user) != ROLE_USER;
+}
+
 /* Prints "NAME": what the part's verb prints with --json. Its exit status. */
 static int print_part(FILE *out, const struct part *part, const struct http_address *a)
 {
@@ -265,7 +271,8 @@ static int print_part(FILE *out, const struct part *part, const struct http_addr
 
 /* All parts, as {"jobs": what the verb printed}. The first exit status that is not 0; *text: NULL
  * where memory is out. */
-static int make_data(const struct page *p, const struct http_address *a, char **text)
+static int make_data(const struct page *p, const struct serve_site *s, const struct http_request *r,
+		     char **text)
 {
 	size_t n;
 	FILE *out = open_memstream(text, &n);
@@ -276,8 +283,10 @@ static int make_data(const struct page *p, const struct http_address *a, char **
 	for (unsigned i = 0; i < PARTS && p->parts[i].verb; i++) {
 		int one;
 
+		if (p->parts[i].of_leaders && sees_all(s, r))
+			continue;
 		putc(i ? ',' : '{', out);
-		one = print_part(out, &p->parts[i], a);
+		one = print_part(out, &p->parts[i], &r->address);
 		status = status ? status : one;
 	}
 	putc('}', out);
@@ -330,7 +339,7 @@ static int show_page(const struct serve_site *s, const struct http_request *r, c
 		return 200;
 	}
 	site_args__print_by_column();
-	status = make_data(p, &r->address, &data);
+	status = make_data(p, s, r, &data);
 	wrong = wrong_argument(status, before);
 	json__set(site, "error", wrong ? json__text(wrong) : json_boolean(status == 2));
 	shell = serve_shell__fill(s, r, site);
@@ -343,8 +352,8 @@ static int show_page(const struct serve_site *s, const struct http_request *r, c
 }
 
 /* What a program reads: of one part what its verb prints, of several all of them. */
-static int print_data(const struct page *p, const struct http_request *r, struct words *w,
-		      enum http_type type)
+static int print_data(const struct page *p, const struct serve_site *s,
+		      const struct http_request *r, struct words *w, enum http_type type)
 {
 	char *data = NULL;
 	int status;
@@ -354,7 +363,7 @@ static int print_data(const struct page *p, const struct http_request *r, struct
 			       ? 1
 			       : p->parts[0].verb(w->n, w->v);
 	}
-	status = make_data(p, &r->address, &data);
+	status = make_data(p, s, r, &data);
 	if (!status)
 		puts(data);
 	free(data);
@@ -381,7 +390,7 @@ static int answer_page(const struct serve_site *s, const struct http_request *r,
 		if (status == 500 || status == 403)
 			serve_shell__refuse(s, r, status, NULL, type);
 	} else {
-		status = print_data(p, r, &w, *type);
+		status = print_data(p, s, r, &w, *type);
 		wrong = wrong_argument(status, before);
 		status = http_status(status);
 		*type = status == 200 ? *type : HTTP_TEXT;
@@ -441,7 +450,7 @@ void serve_page__rights(void *arg, const struct http_address *a, const char *use
 static int answer(const struct serve_site *s, const struct http_request *r, enum http_type *type)
 {
 	const char *path = r->address.path, *rest = behind(path, "/job/");
-	const bool is_user = s->is_own || site_viewer__role(r->user) == ROLE_USER;
+	const bool is_user = s->is_own || !sees_all(s, r);
 	const struct page *page = page_of(strcmp(path, "/") ? path
 					  : is_user	    ? "/home"
 							    : "/jobs",

@@ -49,7 +49,35 @@ int site_job__check_user(const struct row_list *l, bool is_array, const char *jo
 	return -ENOTUNIQ;
 }
 
-/* The last run. 0; -ENOENT; -errno, logged. */
+/* Whose job that runs now it is, where the viewer sees that one among running jobs: files of this
+ * user alone are then the job's. Of several users it stays unknown. 0 or -errno, logged. */
+static int find_user_of_running(struct site_job *j, struct index *ix, const struct viewer *v,
+				const char *cluster, const char *job)
+{
+	struct job_filter f;
+	struct db_rows r = {0};
+	struct query q;
+	int err = query__init(&q);
+
+	job_filter__init(&f);
+	f.jobs = job;
+	f.cluster = cluster;
+	query__add(&q, "SELECT min(j.\"user\"), max(j.\"user\") FROM running j");
+	if (!err)
+		err = query__where(&q, &f, v);
+	query__add(&q, " AND j.state <> 'PENDING'");
+	if (!err)
+		err = query__ask(&q, ix->db, &r);
+	if (!err && db_rows__next(&r) && r.v[0].type == DB_TEXT &&
+	    !strcmp(r.v[0].text, r.v[1].text))
+		err = row__set_text(&j->row, INDEX_user, r.v[0].text);
+	err = err ? err : r.err;
+	db_rows__end(&r);
+	query__free(&q);
+	return err;
+}
+
+/* The last run. 0; -ENOENT, and the row has the user of a job that runs; -errno, logged. */
 static int find_in_index(struct site_job *j, const struct site_args *a, const struct jobspec *spec,
 			 const char *job)
 {
@@ -65,7 +93,7 @@ static int find_in_index(struct site_job *j, const struct site_args *a, const st
 		return err < 0 ? err : -EIO;
 	err = index__find(&ix, spec, a->filter.cluster, &viewer, &rows);
 	if (!err && !rows.n)
-		err = -ENOENT;
+		err = find_user_of_running(j, &ix, &viewer, a->filter.cluster, job) ?: -ENOENT;
 	if (!err)
 		err = site_job__check_user(&rows, false, job);
 	if (!err) {
@@ -150,13 +178,22 @@ static int find_running(struct string_list *files, const char *where, uint32_t j
 	return err;
 }
 
+/* Whether a server's viewer asks for a job of somebody else, whose files are not in the viewer's
+ * directory. */
+static bool is_of_another(const char *user)
+{
+	const char *viewer = site_viewer__only_user();
+
+	return viewer && user && strcmp(viewer, user) != 0;
+}
+
 static int find_running_anywhere(struct string_list *files, const struct site_args *a, uint32_t job,
 				 const char *user)
 {
 	char *site = NULL;
 	int err = find_running(files, a->dir ? a->dir : ".", job, user);
 
-	if (!err && !files->n && !a->dir && !profile_dir__ask(&site))
+	if (!err && !files->n && (!a->dir || is_of_another(user)) && !profile_dir__ask(&site))
 		err = find_running(files, site, job, user);
 	free(site);
 	return err;

@@ -122,11 +122,11 @@ static void put_time(char *to, double s)
 
 static void put_bytes(char *to, double v)
 {
-	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 	unsigned i = 0;
 
 	while (fabs(v) >= 999.5 && i < 6) {
-		v /= 1000;
+		v /= 1024;
 		i++;
 	}
 	put_number(to, v);

@@ -25,7 +25,7 @@ enum site_cell_kind {
 	CELL_POINTS,   /* a difference of shares, in percentage points with its sign */
 	CELL_DURATION, /* s as 3:05, 1-02:03 */
 	CELL_TIME,     /* Unix time as 11-29 08:15, of other years as 2025-11-29 */
-	CELL_BYTES,    /* as 1.5 TB */
+	CELL_BYTES,    /* as 1.5 TiB */
 	CELL_SERIES,   /* numbers as site_series__text() makes them; an array in JSON */
 	CELL_HIDDEN    /* never shown as text */
 };
