@@ -205,7 +205,7 @@ export function columnsOf(rows, get, without = []) {
 		{ key: 'user', head: 'User', left: true, width: 58, phone: 'p2', about: 'who ran it; a click shows these jobs alone', kind: one('user') },
 		{ key: 'account', head: 'Project', left: true, width: 58, phone: 'p2', kind: one('account'), about: 'Slurm\u2019s account', has: (r) => r.account },
 		{ key: 'name', head: 'Name', left: true, width: 122, phone: 'p1', about: 'its name; \u00d7 n: an array of n tasks as one row, with sums of what was lost and means of the others', kind: (r) => [one('name')(r), r.tasks ? soft(` \u00d7${count(r.tasks.length)}`) : ''] },
-		{ key: 'state', head: 'State', left: true, width: 76, phone: 'p2', about: 'Slurm\u2019s state at its end', kind: state },
+		{ key: 'state', head: 'State', left: true, width: 88, phone: 'p2', about: 'Slurm\u2019s state at its end', kind: state },
 		{ key: 'partition', head: 'Part.', left: true, width: 54, more: 'donly', about: 'its partition', kind: 'text', has: (r) => r.partition },
 		{ key: 'cores', is: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', width: 104, phone: 'p2', about: 'nodes, and cores of each, and GPUs of all; sorts by all cores', kind: size },
 		{ key: 'start', head: 'Started', width: 88, phone: 'p2', about: 'when it began, by the clock of this browser', kind: 'when' },

@@ -8,6 +8,7 @@ import { labelsOf, levelOf, paint, rampOf, rowAt, rowsOf } from './nodemap.js';
 import { paper } from './paper.js';
 import { address, cells, drawParts, few, known, link, shell, table } from './site.js';
 import { View } from './view.js';
+import { wordsOf } from './words.js';
 
 const QUANTITIES = [
 	{ key: 'busy', name: 'CPU busy', base: '--s0' },
@@ -210,18 +211,21 @@ function difference(r) {
 	return r.verdict === 'worse' ? el('b', { class: 'warn c' }, `${text} worse`) : r.verdict === 'better' ? `${text} better` : soft(text);
 }
 
+// "cpu.serial +5 core-h, project p1 -3 core-h": rules as words, signs as elsewhere.
+export const because = (why) => why.replace(/(^|, )([a-z]+\.[a-z_]+)(?= [+-])/g, (_, before, rule) => before + wordsOf(rule)).replace(/ -(?=[\d<.])/g, ' \u2212');
+
 function changed(d) {
 	return section('changed', 'What changed', 'against as long a time before', el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: what changed' }, el('table', { class: 'g mini' },
 		el('thead', {}, el('tr', {}, [['words', ''], ['now', 'now'], ['before', 'before'], ['', 'change']].map(([key, h]) => el(h ? 'th' : 'td', { scope: h ? 'col' : null, 'data-key': key }, h)))),
 		el('tbody', {}, d.changed.map((r) => [el('tr', {}, el('th', { scope: 'row', class: 'l w' }, r.words), el('td', {}, el('b', {}, amount(r, r.now))), el('td', {}, amount(r, r.before)), el('td', {}, difference(r))),
-			r.why ? el('tr', { class: 'because' }, el('td', { class: 'l w soft', colspan: 4 }, name(r.why, 200))) : ''])))));
+			r.why ? el('tr', { class: 'because' }, el('td', { class: 'l w soft', colspan: 4 }, name(because(r.why), 200))) : ''])))));
 }
 
 function partitions(d) {
 	const has = (key) => (r) => known(r[key]), cell = (key, kind) => (r) => cells[kind](r[key]);
 
 	return d.partitions?.length ? section('partitions', 'Running and waiting', 'by partition', small('partitions', [
-		{ key: 'partition', head: 'Partition', left: true, cell: (r) => link('jobs', { partition: r.partition, since: '24h' }, name(r.partition, 24)) },
+		{ key: 'partition', head: 'Partition', left: true, cell: (r) => (r.partition ? link('jobs', { partition: r.partition, since: '24h' }, name(r.partition, 24)) : soft('not known')) },
 		{ key: 'running', head: 'Run', cell: cell('running', 'count'), has: has('running') }, { key: 'running_cores', head: 'Their cores', cell: cell('running_cores', 'count'), has: has('running_cores') },
 		{ key: 'waiting', head: 'Wait', cell: cell('waiting', 'count'), has: has('waiting') }, { key: 'started_24h', head: 'Began in 24 h', cell: cell('started_24h', 'count') },
 		{ key: 'queue_median_s', head: 'Median wait', cell: (r) => spoken(r.queue_median_s), about: 'in the queue, of the jobs that began in the last 24 hours' }], d.partitions)) : null;
