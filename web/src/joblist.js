@@ -172,7 +172,8 @@ function job(r, table) {
 	return hasPage(r) ? el('a', { href: address(`job/${idOf(r)}`) }, idOf(r)) : idOf(r);
 }
 
-const state = (r) => (r.state === 'COMPLETED' ? soft('completed') : (r.state ?? '?').toLowerCase().replace(/ by .*/, '').replaceAll('_', ' '));
+// As much as has room: the pointer over it has the whole word.
+const state = (r) => (r.state === 'COMPLETED' ? soft('completed') : (r.state ?? '?').toLowerCase().replace(/ by .*/, '').replaceAll('_', ' ').replace('out of memory', 'out of mem'));
 
 function size(r) {
 	return [`${known(r.nodes) ? count(r.nodes) : '?'} \u00d7 ${known(r.cores) && r.nodes ? few(r.cores / r.nodes).replace(/\.0+$/, '') : '?'}`, r.gpus ? soft(` +${count(r.gpus)}G`) : ''];
@@ -205,7 +206,7 @@ export function columnsOf(rows, get, without = []) {
 		{ key: 'user', head: 'User', left: true, width: 58, phone: 'p2', about: 'who ran it; a click shows these jobs alone', kind: one('user') },
 		{ key: 'account', head: 'Project', left: true, width: 58, phone: 'p2', kind: one('account'), about: 'Slurm\u2019s account', has: (r) => r.account },
 		{ key: 'name', head: 'Name', left: true, width: 122, phone: 'p1', about: 'its name; \u00d7 n: an array of n tasks as one row, with sums of what was lost and means of the others', kind: (r) => [one('name')(r), r.tasks ? soft(` \u00d7${count(r.tasks.length)}`) : ''] },
-		{ key: 'state', head: 'State', left: true, width: 88, phone: 'p2', about: 'Slurm\u2019s state at its end', kind: state },
+		{ key: 'state', head: 'State', left: true, width: 76, phone: 'p2', about: 'Slurm\u2019s state at its end', kind: state, hint: (r) => r.state },
 		{ key: 'partition', head: 'Part.', left: true, width: 54, more: 'donly', about: 'its partition', kind: 'text', has: (r) => r.partition },
 		{ key: 'cores', is: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', width: 104, phone: 'p2', about: 'nodes, and cores of each, and GPUs of all; sorts by all cores', kind: size },
 		{ key: 'start', head: 'Started', width: 88, phone: 'p2', about: 'when it began, by the clock of this browser', kind: 'when' },
