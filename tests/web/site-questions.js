@@ -167,6 +167,13 @@ const QUESTIONS = {
 		await r.open('Live');
 		return (await r.rows('Running jobs, those first that need somebody', ['What holds it back', 'Job'])).filter(([t]) => /No CPU, no input, no output/.test(t)).map(([, id]) => id).sort();
 	},
+	async now(r, { id }) {
+		await r.search(id);
+		const [[job, cpu]] = await r.rows('Running jobs, those first that need somebody', ['Job', 'CPU']);
+
+		await r.press(`button.open:text-is("${job}")`);
+		return [job, cpu, (await r.text('.detail li')).split('\n')[1]];
+	},
 	// The pointer over the line of CPUs says its value; the table below says who was there then.
 	async node(r, { node, at }) {
 		await r.search(node);

@@ -218,6 +218,11 @@ def minute(s):
     return datetime.datetime.fromtimestamp(s, datetime.timezone.utc).strftime("%m-%d %H:%M")
 
 
+def now(number):
+    share, text = ask("SELECT cpu_share, text FROM running WHERE job_id = ?", number)[0]
+    return [str(number), "%.0f" % (100 * share), text]
+
+
 def at_node():
     """CPUs at work in the five minutes of that time, and the jobs that were there."""
     cpu = ask("SELECT sum(cpu_ms) FROM node_row r JOIN node n ON n.id = r.node WHERE n.name = 'n1' AND r.t = ?", AT // 300)[0][0] / 300e3
@@ -243,6 +248,7 @@ def questions():
     """Name, question, the true answer, what is asked for."""
     user, id_ = best(JOBS, '"user"', MONTH)[0], ask("SELECT job_id FROM job WHERE array_id IS NULL AND restart = 0 AND state = 'FAILED' AND file IS NOT NULL AND exit_code IS NOT NULL LIMIT 1")[0][0]
     costly = ask("SELECT \"user\" FROM job JOIN finding f ON f.job = job.id WHERE start >= ? GROUP BY 1 ORDER BY sum(f.cost_core_s) DESC LIMIT 1", MONTH)[0][0]
+    runs = ask("SELECT job_id FROM running WHERE rule = 'job.stopped' AND state <> 'PENDING' AND cpu_share > 0.1 LIMIT 1")[0][0]
     return (
         ("wastes", "which user wastes most core-hours in 30 days", wastes()),
         ("project", "which project lost most, and which part of what it held", project()),
@@ -264,6 +270,7 @@ def questions():
         ("changed", "what changed since last week", changed()),
         ("slower", "which application became slower", slower()),
         ("stopped", "which running jobs have stopped", stopped()),
+        ("now", "what does a running job do now", now(runs), {"id": str(runs)}),
         ("node", "what did a node do at that time", at_node(), {"node": "n1", "at": AT}),
         ("beside", "which jobs were on the node of a job", beside(), {"id": "11"}),
         ("change", "what should a user change first", change(costly), {"user": costly}),
