@@ -45,14 +45,15 @@ static double midnight(int days_before)
 
 bool site_args__before(const struct job_filter *f, struct job_filter *before)
 {
-	const double until = isnan(f->until) ? midnight(-1) : f->until;
-	const double length = until - f->since;
+	const bool of_days = midnight_before(f->since, 0) == f->since;
+	const double now = of_days ? midnight(-1) : (double)time(NULL);
+	const double until = isnan(f->until) ? now : f->until, length = until - f->since;
 
 	*before = *f;
 	before->until = f->since;
 	if (!(length > 0) || !(length < 1e10))
 		return false;
-	if (midnight_before(f->since, 0) == f->since && midnight_before(until, 0) == until)
+	if (of_days && midnight_before(until, 0) == until)
 		before->since = midnight_before(f->since, (int)lround(length / 86400));
 	else
 		before->since = f->since - length;

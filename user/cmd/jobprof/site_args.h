@@ -166,7 +166,8 @@ int site_args__make_way(const char *path);
 int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, void *arg);
 
 /* Sets `before` to the time that precedes the filter's: as many days, or as many seconds unless
- * both ends are midnights. A filter without an end lasts to the end of today. False: none. */
+ * both ends are midnights. A filter of days without an end lasts to the end of today, another one
+ * until now. False: none. */
 bool site_args__before(const struct job_filter *f, struct job_filter *before);
 
 /* Price of core-seconds and GPU-seconds at the site's prices per hour; one of the two may be
