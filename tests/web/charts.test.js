@@ -427,14 +427,14 @@ test('digest: money, energy and the week before are there where they are known, 
 	browser();
 	const priced = { ...sums, energy_j: 7.2e9, energy_money: 620, co2_kg: 760, money_lost: 90, money_held: 360 };
 
-	digest({ digest: { ...all, currency: 'EUR', total: priced, before: { jobs: 8, lost_core_s: 36e5, lost_share: 0.1, energy_j: 3.6e9 },
+	digest({ digest: { ...all, from: 691200, before_from: 0, currency: 'EUR', total: priced, before: { jobs: 8, lost_core_s: 36e5, lost_share: 0.1, energy_j: 3.6e9 },
 		accounts: [{ ...priced, account: 'p1', trend: 0.15, mostly_by: 'io.wait' }, { ...priced, account: 'p2', trend: -0.021, mostly_by: '' }, { ...priced, account: '', trend: null }],
 		slower: [{ user: 'u1', account: 'p1', name: '<b>run', runs: 9, median_s: 7200, median_s_before: 5400, longer: 1 / 3, more_core_s: 36e4 }],
 		nodes: [{ node: 'n5', cluster: '', runs: 20, speed: 0.8, longer: 0.25, node_fails: 1, findings: 2 }, { node: 'n6', cluster: '', runs: 2, speed: null, longer: null, node_fails: 0, findings: 3 }],
 		findings: [{ ...finding, cost_core_s_before: 3600, cost_money: 0.036 }] }, from: '2026-11-06', to: 'now', version: '1' });
 	const said = text(document.body), rows = rowsIn(document.body);
 
-	assert.match(said, /: 90 EUR of 360 EUR\. In as long a time before they lost 1,000 core-h \(10 %\)/);
+	assert.match(said, /: 90 EUR of 360 EUR\. In the 8 days before they lost 1,000 core-h \(10 %\)/);
 	assert.match(said, /Energy: 2 MWh, 620 EUR, 760 kg of CO\u2082; before 1 MWh\./);
 	assert.ok(rows.some((r) => /^p1.*\+15.*2,00090waits for files$/.test(r)) && rows.some((r) => /\u22122\.1/.test(r)) && rows.some((r) => /^not known.*not known/.test(r)), rows);
 	assert.ok(rows.some((r) => /^waits for files.*1\.000\.04$/.test(r)), rows);

@@ -71,6 +71,8 @@ test('what is found alone opens at once', () => {
 	assert.equal(onlyOne({ word: 'n1', rows: [row('node', 'n1')] }), 'node?node=n1');
 	assert.equal(onlyOne({ word: '7', rows: [row('job', '7', 1)] }), 'job/7');
 	assert.equal(onlyOne({ word: '7', rows: [row('job', '7')] }), 'jobs?jobs=7');
+	assert.equal(onlyOne({ word: '7', rows: [row('running', '7', 1)] }), 'running?jobs=7');
+	assert.equal(onlyOne({ word: '7', rows: [row('job', '7', 1), row('running', '7', 1)] }), null);
 	assert.equal(onlyOne({ word: 'ann', rows: [row('user', 'anna')] }), null);
 	assert.equal(onlyOne({ word: 'a', rows: [row('user', 'a'), row('name', 'a')] }), null);
 	assert.equal(onlyOne({ word: 'a', rows: [] }), null);

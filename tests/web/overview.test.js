@@ -49,8 +49,9 @@ test('contacts: verdicts with their change, and how many of each', () => {
 	assert.deepEqual(verdict(c('worse', 15)), { text: 'worse (+50 %)', is: 'bad' });
 	assert.deepEqual(verdict(c('worse', 15, 0)), { text: 'worse', is: 'bad' });
 	assert.deepEqual(verdict({ ...c('too early'), runs_after: 1 }), { text: 'too early: 1 run', is: 'soft' });
+	assert.equal(verdict(c('no change', 9.99)).text, 'no change (0 %)');
 	assert.deepEqual(verdict({ verdict: 'did not run since' }), { text: 'did not run since', is: 'soft' });
-	assert.equal(tally([c('helped'), c('worse'), c('no change'), c('too early')]), '1 helped, 0 a little, 2 did not, of 1 nobody can say yet');
+	assert.equal(tally([c('helped'), c('worse'), c('no change'), c('too early')]), '1 helped, 2 did not, of 1 nobody can say yet');
 	assert.equal(command({ signature: 'ab12', rule: 'my rule\'s' }), 'jobprof contacted ab12 --finding \'my rule\'\\\'\'s\' --ticket T-');
 });
 

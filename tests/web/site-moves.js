@@ -149,4 +149,19 @@ async function back(page, { job, address }) {
 	return (await at(page)) === address ? '' : `back leads to ${await at(page)}`;
 }
 
-export const MOVES = { back, searched, followed, walked, cursor, mapped, compared, printed, seldom };
+// A window of any width has the list whole: what has no room is left out, and the finding has some.
+async function narrow(page) {
+	const wrong = [];
+
+	for (let width = 621; width < 1480; width += 53) {
+		await page.setViewportSize({ width, height: 768 });
+		await page.waitForTimeout(30);
+		const [wide, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.querySelector('.vt thead th:last-child').clientWidth]);
+
+		if (wide > width || room < 100)
+			wrong.push(`${width}: the page has ${wide}, its findings ${room}`);
+	}
+	return wrong.join('; ');
+}
+
+export const MOVES = { back, narrow, searched, followed, walked, cursor, mapped, compared, printed, seldom };

@@ -89,34 +89,53 @@ static int name_where(struct search *s, const struct kind *k, const char *condit
 	return err;
 }
 
-/* The job or array of that number, where the word is one. 0 or -errno. */
-static int find_job(struct search *s)
+/* Whether the word is the number of a job or array. */
+static int is_number(const char *word)
+{
+	struct jobspec *spec = NULL;
+	char why[128];
+	unsigned n = 0;
+	const int err = jobspec__parse(&spec, &n, word, why, sizeof(why));
+
+	free(spec);
+	return err == -ENOMEM ? err : !err && n == 1 && !strchr(word, '.');
+}
+
+/* The job or array of that number, in a table. 0 or -errno. */
+static int find_job_of(struct search *s, const char *what, const char *select)
 {
 	struct job_filter f;
-	struct jobspec *spec = NULL;
 	struct query q;
-	char why[128], *file = NULL;
-	unsigned n = 0;
-	int err = jobspec__parse(&spec, &n, s->word, why, sizeof(why));
+	char *file = NULL;
+	int err = query__init(&q);
 
-	if (err || n != 1 || strchr(s->word, '.')) {
-		free(spec);
-		return err == -ENOMEM ? err : 0;
-	}
 	job_filter__init(&f);
 	f.jobs = s->word;
-	err = query__init(&q);
-	query__add(&q, "SELECT CASE WHEN min(j.job_id) = max(j.job_id) THEN max(j.file) END "
-		       "FROM job j");
+	query__add(&q, select);
 	err = err ? err : query__where(&q, &f, s->viewer);
 	query__add(&q, " HAVING count(*) > 0");
 	err = err ? err : first(s, &q, &file);
 	query__free(&q);
-	free(spec);
 	if (err > 0)
-		err = tell(s, "job", s->word, file != NULL);
+		err = tell(s, what, s->word, file != NULL);
 	free(file);
 	return err;
+}
+
+/* Jobs that have ended, and those that run or wait. */
+static int find_job(struct search *s)
+{
+	int err = is_number(s->word);
+
+	if (err <= 0)
+		return err;
+	err = find_job_of(
+		s, "job",
+		"SELECT CASE WHEN min(j.job_id) = max(j.job_id) THEN max(j.file) END FROM job j");
+	return err < 0 ? err
+		       : find_job_of(s, "running",
+				     "SELECT CASE WHEN count(*) = 1 THEN max(j.directory) END FROM "
+				     "running j");
 }
 
 static int find_names(struct search *s)

@@ -9,7 +9,7 @@
 #define FIND_BEGIN 8   /* names of each kind that begin with the word */
 
 struct found {
-	const char *what; /* "job", "user", "project", "node", "name" */
+	const char *what; /* "job", "running", "user", "project", "node", "name" */
 	const char *name; /* valid during the call */
 	bool has_profile; /* of a job, which is not an array */
 };

@@ -50,12 +50,19 @@ function helped(a) {
 	return `${a.helped} of ${plural(a.contacts, 'contact')} helped${saved}${known(all) && all !== a.saved_core_s_week ? `; all of which it is known together: ${cores(all)} a week` : ''}.`;
 }
 
+// Today is a whole day of the time before, and not over.
+function timeBefore(d) {
+	const days = known(d.to) ? 0 : (d.from - d.before_from) / 86400;
+
+	return days > 1.5 && Math.abs(days - Math.round(days)) < 0.05 ? `the ${count(days)} days` : 'as long a time';
+}
+
 function sentence(d) {
 	const t = d.total, b = d.before;
 
 	return [el('b', {}, `${plural(t.jobs, 'job')} held ${cores(t.held_core_s)} and lost ${lost(t)}`), known(t.lost_share) ? ` (${share(t.lost_share)})` : '',
 		known(t.money_lost) ? [': ', el('b', {}, money(t.money_lost, d)), ` of ${money(t.money_held, d)}`] : '',
-		known(b?.lost_core_s) ? `. In as long a time before they lost ${cores(b.lost_core_s)} (${share(b.lost_share)})` : '', '. ',
+		known(b?.lost_core_s) ? `. In ${timeBefore(d)} before they lost ${cores(b.lost_core_s)} (${share(b.lost_share)})` : '', '. ',
 		t.held_core_s > t.profiled_core_s ? `${share(1 - t.profiled_core_s / t.held_core_s)} of what was held has no profile, and is not in what was lost. ` : '',
 		t.energy_j ? [`Energy: ${energy(t.energy_j)}`, t.energy_money ? `, ${money(t.energy_money, d)}` : '', t.co2_kg ? `, ${number(t.co2_kg)} kg of CO\u2082` : '',
 			b?.energy_j ? `; before ${energy(b.energy_j)}` : '', '.'] : ''].flat();
@@ -106,7 +113,7 @@ export function changes(d) {
 function changed(d) {
 	const rows = changes(d);
 
-	return rows.length ? low(section('changed', 'What changed', 'against as long a time before', el('table', { class: 'g mini' }, el('tbody', {}, rows.map(([what, now, was, verdict, why]) => [
+	return rows.length ? low(section('changed', 'What changed', `against ${timeBefore(d)} before`, el('table', { class: 'g mini' }, el('tbody', {}, rows.map(([what, now, was, verdict, why]) => [
 		el('tr', {}, el('th', { scope: 'row', class: 'l' }, what, why ? el('span', { class: 'why' }, why) : ''), el('td', {}, el('b', {}, now), soft(` was ${was}`)), el('td', {}, verdict === 'worse' ? el('b', { class: 'warned' }, verdict) : verdict === 'same' ? soft(verdict) : verdict))]))))) : null;
 }
 

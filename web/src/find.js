@@ -6,12 +6,13 @@ import { address, shell, site } from './site.js';
 
 const PAGES = {
 	job: (r) => (r.has_profile ? address(`job/${encodeURIComponent(r.name)}`) : address('jobs', { jobs: r.name })),
+	running: (r) => address('running', { jobs: r.name }),
 	user: (r) => address('usage', { by: 'name', user: r.name }),
 	project: (r) => address('usage', { by: 'user', project: r.name }),
 	node: (r) => address('node', { node: r.name }),
 	name: (r) => address('jobs', { name: `=${r.name}`, since: '30d' }),
 };
-const WORDS = { job: 'Jobs', user: 'Users', project: 'Projects', node: 'Nodes', name: 'Names of jobs' };
+const WORDS = { job: 'Jobs', running: 'Running and waiting jobs', user: 'Users', project: 'Projects', node: 'Nodes', name: 'Names of jobs' };
 
 export const pageOf = (r) => PAGES[r.what](r);
 
@@ -23,7 +24,7 @@ export function onlyOne(d) {
 }
 
 function kind(what, rows) {
-	return rows.length ? section(what, WORDS[what], soft(plural(rows.length, what)), el('ul', { class: 'found' }, rows.map((r) => el('li', {}, el('a', { href: pageOf(r) }, name(r.name, 80)), ' ', soft(el('code', {}, name(r.see, 120))))))) : null;
+	return rows.length ? section(what, WORDS[what], soft(plural(rows.length, what === 'running' ? 'job' : what)), el('ul', { class: 'found' }, rows.map((r) => el('li', {}, el('a', { href: pageOf(r) }, name(r.name, 80)), ' ', soft(el('code', {}, name(r.see, 120))))))) : null;
 }
 
 export function find({ find: d }) {

@@ -45,7 +45,7 @@ const two = (n) => String(n).padStart(2, '0');
 export function time(s) {
 	if (unknown(s) || s < 0 || s > 1e11)
 		return '?';
-	if (s === 0)
+	if (s < 5e-12) // what is left of sums
 		return '0 s';
 	if (s < 0.0000009995)
 		return `${digits(s * 1e9)} ns`;

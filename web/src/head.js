@@ -2,6 +2,7 @@
 // What the report is about: job, place, time, and how much of it is known.
 import { el, name, soft } from './dom.js';
 import { count, mb, plural, share, time } from './format.js';
+import { link, site } from './site.js';
 
 const jobName = (report) => report.job.command || report.job.name || report.job.program || report.commands[0]?.name || '';
 
@@ -17,10 +18,15 @@ export function title(report) {
 	return report.job.steps.length === 1 && report.job.steps[0].name ? `${id} step ${report.job.steps[0].name}` : id;
 }
 
-function nodes(report) {
-	const n = report.facts.nodes, [first, last] = report.page.nodes;
+// On a server's page a link, whose page says more of it.
+const led = (page, args, word) => (site && !site.is_static ? link(page, args, name(word, 40)) : name(word, 40));
 
-	return el('span', {}, plural(n, 'node'), ' (', name(first, 40), n > 1 ? [n > 2 ? ' to ' : ', ', name(last, 40)] : '', ')');
+// What else was on a node while the job ran is on the node's page.
+function nodes(report) {
+	const n = report.facts.nodes, [first, last] = report.page.nodes, begin = Math.floor(report.job.start), end = Math.ceil(report.job.start + report.facts.wall_s);
+	const one = (node) => led('node', { node, cluster: report.job.cluster, since: begin, until: end }, node);
+
+	return el('span', {}, plural(n, 'node'), ' (', one(first), n > 1 ? [n > 2 ? ' to ' : ', ', one(last)] : '', ')');
 }
 
 function coverage(report) {
@@ -54,7 +60,7 @@ function between(parts, separator) {
 export function head(report, clock) {
 	const f = report.facts, j = report.job;
 	const has = (v, word) => (v > 0 ? plural(v, word) : null);
-	const who = [j.user, j.partition].filter(Boolean).map((s) => name(s, 40));
+	const who = [j.user && led('jobs', { user: j.user, since: '30d' }, j.user), j.partition && name(j.partition, 40)].filter(Boolean);
 	const span = clock.isOfDay ? `${clock.date()} ${clock.hours(0, 1)} to ${clock.isOfDays ? `${clock.date(clock.wall)} ` : ''}${clock.hours(clock.wall, 1)}` : clock.date();
 	const ran = `ran ${time(f.wall_s)}${f.limit_s ? ` of ${time(f.limit_s)}` : ''}`;
 

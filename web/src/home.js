@@ -102,12 +102,12 @@ const dayOf = (s) => day(s).slice(0, 10);
 
 function bars(days) {
 	const of = new Map(days.map((d) => [d.day, d])), list = Array.from({ length: DAYS }, (_, i) => dayOf(site.now - 86400 * (DAYS - 1 - i))).map((d) => of.get(d) ?? { day: d, held_core_s: 0, lost_core_s: 0 });
-	const w = 468, h = 64, b = w / DAYS, top = Math.max(1, ...list.map((d) => d.held_core_s ?? 0)), y = (v) => (h * (v ?? 0)) / top;
+	const w = 468, h = 64, b = w / DAYS, most = Math.max(...list.map((d) => d.held_core_s ?? 0)), top = Math.max(1, most), y = (v) => (h * (v ?? 0)) / top;
 	const one = (cls, i, v) => svg('rect', { class: cls, x: i * b, width: b - 1.5, y: h - y(v), height: y(v) });
 
-	return el('div', {}, svg('svg', { class: 'days', viewBox: `0 0 ${w} ${h}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `Core-hours of each of ${DAYS} days, most ${cells.hours(top)}; dark: lost` },
+	return el('div', {}, svg('svg', { class: 'days', viewBox: `0 0 ${w} ${h}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `Core-hours of each of ${DAYS} days, most ${cells.hours(most)}; dark: lost` },
 		list.map((d, i) => svg('g', {}, svg('title', {}, `${d.day}: ${cells.hours(d.held_core_s)} core-h held, ${cells.hours(d.lost_core_s)} lost`), one('u', i, d.held_core_s), one('l', i, d.lost_core_s)))),
-	el('div', { class: 'ends' }, el('span', {}, list[0].day.slice(5)), el('span', {}, 'core-hours a day, most ', cells.hours(top), ': ', el('span', { class: 'sw k1' }), 'held ', el('span', { class: 'sw k2' }), 'lost'), el('span', {}, 'today')));
+	el('div', { class: 'ends' }, el('span', {}, list[0].day.slice(5)), el('span', {}, 'core-hours a day, most ', cells.hours(most), ': ', el('span', { class: 'sw k1' }), 'held ', el('span', { class: 'sw k2' }), 'lost'), el('span', {}, 'today')));
 }
 
 const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];

@@ -172,7 +172,8 @@ function job(r, table) {
 	return hasPage(r) ? el('a', { href: address(`job/${idOf(r)}`) }, idOf(r)) : idOf(r);
 }
 
-const state = (r) => (r.state === 'COMPLETED' ? soft('completed') : (r.state ?? '?').toLowerCase().replace(/ by .*/, '').replaceAll('_', ' '));
+// As much as has room: the pointer over it has the whole word.
+const state = (r) => (r.state === 'COMPLETED' ? soft('completed') : (r.state ?? '?').toLowerCase().replace(/ by .*/, '').replaceAll('_', ' ').replace('out of memory', 'out of mem'));
 
 function size(r) {
 	return [`${known(r.nodes) ? count(r.nodes) : '?'} \u00d7 ${known(r.cores) && r.nodes ? few(r.cores / r.nodes).replace(/\.0+$/, '') : '?'}`, r.gpus ? soft(` +${count(r.gpus)}G`) : ''];
@@ -203,21 +204,21 @@ export function columnsOf(rows, get, without = []) {
 	return [
 		{ key: 'job_id', head: 'Job', left: true, width: 76, phone: 'p2', about: 'opens the page of the job; of an array its tasks', kind: (r) => job(r, get()) },
 		{ key: 'user', head: 'User', left: true, width: 58, phone: 'p2', about: 'who ran it; a click shows these jobs alone', kind: one('user') },
-		{ key: 'account', head: 'Project', left: true, width: 58, phone: 'p2', kind: one('account'), about: 'Slurm\u2019s account', has: (r) => r.account },
+		{ key: 'account', head: 'Project', left: true, width: 58, least: 1050, phone: 'p2', kind: one('account'), about: 'Slurm\u2019s account', has: (r) => r.account },
 		{ key: 'name', head: 'Name', left: true, width: 122, phone: 'p1', about: 'its name; \u00d7 n: an array of n tasks as one row, with sums of what was lost and means of the others', kind: (r) => [one('name')(r), r.tasks ? soft(` \u00d7${count(r.tasks.length)}`) : ''] },
-		{ key: 'state', head: 'State', left: true, width: 76, phone: 'p2', about: 'Slurm\u2019s state at its end', kind: state },
-		{ key: 'partition', head: 'Part.', left: true, width: 54, more: 'donly', about: 'its partition', kind: 'text', has: (r) => r.partition },
-		{ key: 'cores', is: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', width: 104, phone: 'p2', about: 'nodes, and cores of each, and GPUs of all; sorts by all cores', kind: size },
-		{ key: 'start', head: 'Started', width: 88, phone: 'p2', about: 'when it began, by the clock of this browser', kind: 'when' },
+		{ key: 'state', head: 'State', left: true, width: 76, phone: 'p2', about: 'Slurm\u2019s state at its end', kind: state, hint: (r) => r.state },
+		{ key: 'partition', head: 'Part.', left: true, width: 54, least: 1310, more: 'donly', about: 'its partition', kind: 'text', has: (r) => r.partition },
+		{ key: 'cores', is: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', width: 104, least: 736, phone: 'p2', about: 'nodes, and cores of each, and GPUs of all; sorts by all cores', kind: size },
+		{ key: 'start', head: 'Started', width: 88, least: 824, phone: 'p2', about: 'when it began, by the clock of this browser', kind: 'when' },
 		{ key: 'elapsed_s', head: 'Ran', unit: 'h:min', width: 58, phone: 'p2', label: 'ran', about: 'from its start to its end', kind: 'duration' },
-		{ key: 'limit_share', head: 'Limit', unit: '% used', width: 50, kind: 'part', about: 'time that it ran, of its time limit', has: (r) => known(r.limit_share) },
-		{ key: 'cpu_share', head: 'CPU', unit: '%', width: 46, kind: 'part', about: 'CPU time of what its cores could have worked' },
-		{ key: 'memory_share', head: 'Mem', unit: '% asked', width: 54, kind: 'part', about: 'most at once of what was asked for, on the fullest node', has: (r) => known(r.memory_share) },
-		{ key: 'gpu_share', head: 'GPU', unit: '%', width: 46, bar: true, kind: gpu, about: 'mean use of its GPUs; \u2013: none asked for', has: (r) => known(r.gpu_share) || r.gpus > 0 },
-		{ key: 'io_bytes_s', head: 'I/O', unit: 'MiB/s', width: 56, bar: true, kind: io, about: 'read and written, over the time that it ran; the bar goes from 0.1 to 10,000 MiB/s by powers of ten', has: (r) => known(r.io_bytes_s) },
-		{ key: 'share_cpu', is: '', head: 'Where the time went', left: true, width: 122, phone: 'p2 bars', down: true, kind: went, about: 'of the time of all cores that the job held, in the order of the key above; sorts by own code' },
-		{ key: 'energy_j', head: 'Energy', unit: 'kWh', width: 62, large: true, about: 'of the nodes, split among their jobs', kind: (r) => (known(r.energy_j) ? few(r.energy_j / 3.6e6) : '?'), has: (r) => known(r.energy_j) },
-		{ key: 'money_lost', head: 'Lost', unit: site.prices?.currency ?? '', width: 56, large: true, about: 'what was lost, at the site\u2019s prices', kind: (r) => (known(r.money_lost) ? count(Math.round(r.money_lost)) : '?'), has: (r) => known(r.money_lost) },
+		{ key: 'limit_share', head: 'Limit', unit: '% used', width: 50, least: 1200, kind: 'part', about: 'time that it ran, of its time limit', has: (r) => known(r.limit_share) },
+		{ key: 'cpu_share', head: 'CPU', unit: '%', width: 46, least: 870, kind: 'part', about: 'CPU time of what its cores could have worked' },
+		{ key: 'memory_share', head: 'Mem', unit: '% asked', width: 54, least: 1150, kind: 'part', about: 'most at once of what was asked for, on the fullest node', has: (r) => known(r.memory_share) },
+		{ key: 'gpu_share', head: 'GPU', unit: '%', width: 46, least: 1096, bar: true, kind: gpu, about: 'mean use of its GPUs; \u2013: none asked for', has: (r) => known(r.gpu_share) || r.gpus > 0 },
+		{ key: 'io_bytes_s', head: 'I/O', unit: 'MiB/s', width: 56, least: 1256, bar: true, kind: io, about: 'read and written, over the time that it ran; the bar goes from 0.1 to 10,000 MiB/s by powers of ten', has: (r) => known(r.io_bytes_s) },
+		{ key: 'share_cpu', is: '', head: 'Where the time went', left: true, width: 122, least: 992, phone: 'p2 bars', down: true, kind: went, about: 'of the time of all cores that the job held, in the order of the key above; sorts by own code' },
+		{ key: 'energy_j', head: 'Energy', unit: 'kWh', width: 62, least: 1440, about: 'of the nodes, split among their jobs', kind: (r) => (known(r.energy_j) ? few(r.energy_j / 3.6e6) : '?'), has: (r) => known(r.energy_j) },
+		{ key: 'money_lost', head: 'Lost', unit: site.prices?.currency ?? '', width: 56, least: 1440, about: 'what was lost, at the site\u2019s prices', kind: (r) => (known(r.money_lost) ? count(Math.round(r.money_lost)) : '?'), has: (r) => known(r.money_lost) },
 		{ key: 'lost_core_s', head: 'Lost', unit: 'core-h', width: 58, phone: 'p1r', after: 'core-h', kind: 'hours', hint: lostOf, about: LOST },
 		{ key: 'worst_rule', head: 'Worst finding', left: true, phone: 'p3', kind: finding, hint: (r) => r.worst_text, about: 'what its dearest finding says; +n: n more are on the page of the job. Sorts by rule' },
 	].filter((c) => !without.includes(c.key) && (!c.has || has(c.has)));

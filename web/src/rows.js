@@ -3,7 +3,7 @@
 import { el } from './dom.js';
 import { cells, drawParts, known, onKeys } from './site.js';
 
-const HEIGHT = 22, PHONE_HEIGHT = 72, AROUND = 10, PAPER = 1000, WIDE = 1440; // rows around the view; rows on paper
+const HEIGHT = 22, PHONE_HEIGHT = 72, AROUND = 10, PAPER = 1000; // rows around the view; rows on paper
 
 const isPhone = () => innerWidth <= 620;
 
@@ -65,7 +65,7 @@ function headOf(columns, state, isPlain) {
 		c.fixed ? inside(c) : el('button', { type: 'button', onclick: () => state.sort(c) }, inside(c))))));
 }
 
-// options: label, columns (large: only where the window is), key and down of the order, onSort(key, down): true where the page does it, open(row), onChoose(row)
+// options: label, columns (least: of the window's width, for which there is room on it; a telephone has all), key and down of the order, onSort(key, down): true where the page does it, open(row), onChoose(row)
 export function rowTable({ label, columns: all, key, down = true, onSort = () => true, open, onChoose = () => {} }) {
 	const body = el('tbody', {}), e = el('table', { class: 'g pp vt', 'aria-label': label });
 	const state = { key, down, list: [], at: -1, first: -1, last: -1, height: HEIGHT, paper: false };
@@ -138,7 +138,7 @@ export function rowTable({ label, columns: all, key, down = true, onSort = () =>
 		order: () => [state.key, state.down],
 		// Rows in the order that is chosen; those of an opened array stay below it.
 		set(list) {
-			columns = all.filter((c) => !c.large || innerWidth >= WIDE);
+			columns = all.filter((c) => isPhone() || innerWidth >= (c.least ?? 0) || c.key === state.key);
 			const before = state.list[state.at], c = columnOf(state.key), of = list.filter((r) => !r.of);
 
 			state.list = (c ? sorted(of, c, state.down) : of).flatMap((r) => [r, ...(r.opened ?? [])]);

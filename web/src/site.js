@@ -350,7 +350,7 @@ export function shell(title, about, ...parts) {
 	foot.e = el('footer', {}, 'The same in a terminal: ', foot.command, copy(() => foot.command.textContent), ` \u00b7 jobprof ${site.version}`);
 	document.title = plain(`${[title].flat(3).map((t) => t?.textContent ?? t).join('').trim()} \u00b7 jobprof`);
 	document.body.append(el('header', {}, el('div', {}, el('h1', {}, title), el('p', { class: 'about' }, about)),
-		el('p', { class: 'keys' }, el('span', { class: 'keyed' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' row ', el('kbd', {}, '\u21b5'), ' open ', el('kbd', {}, '/'), ' search ', el('kbd', {}, 'f'), ' filter ', (KEYS[site.page] ?? []).map(([key, does]) => [el('kbd', {}, key), ` ${does} `]), el('br')), foot.csv)),
+		el('p', { class: 'keys' }, el('span', { class: 'keyed' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' row ', el('kbd', {}, '\u21b5'), ' open ', el('kbd', {}, '/'), ' search ', parts.some((p) => p?.getAttribute?.('aria-label') === 'Filters') ? [el('kbd', {}, 'f'), ' filter '] : '', (KEYS[site.page] ?? []).map(([key, does]) => [el('kbd', {}, key), ` ${does} `]), el('br')), foot.csv)),
 	el('main', {}, parts.filter(Boolean)), foot.e);
 }
 

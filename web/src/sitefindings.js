@@ -30,7 +30,7 @@ const severity = (s) => el('span', { class: `sev ${s}` }, s.toUpperCase());
 // What became of a contact, in words: {text, is: bold, bad or soft}.
 export function verdict(c) {
 	const change = known(c.expected_core_s_week) ? c.lost_after_core_s_week / c.expected_core_s_week - 1 : null;
-	const percent = known(change) && Number.isFinite(change) ? ` (${change > 0 ? '+' : '\u2212'}${Math.abs(Math.round(100 * change))} %)` : '';
+	const points = Math.round(100 * change), percent = known(change) && Number.isFinite(change) ? ` (${points > 0 ? '+' : points < 0 ? '\u2212' : ''}${Math.abs(points)} %)` : '';
 
 	if (c.verdict === 'helped')
 		return { text: c.verdict + percent, is: 'bold' };
@@ -183,11 +183,11 @@ const contactColumns = (isMoney) => [
 	{ key: 'verdict', head: 'Verdict', left: true, kind: verdictCell, about: 'helped: at least 30 % less; no change: less than 12 %; needs 5 runs and a week' },
 ].map((c) => ({ ...c, fixed: true, isMoney }));
 
-// How many of these contacts became what: "2 helped, 1 a little, 3 did not, 1 too early".
+// How many of these contacts became what: "2 helped, 1 a little, 3 did not, of 1 nobody can say yet".
 export function tally(rows) {
-	const n = (...words) => rows.filter((c) => words.includes(c.verdict)).length, helped = n('helped'), little = n('helped a little'), not = n('no change', 'worse');
+	const n = (...words) => rows.filter((c) => words.includes(c.verdict)).length, helped = n('helped'), little = n('helped a little'), not = n('no change', 'worse'), left = rows.length - helped - little - not;
 
-	return [`${count(helped)} helped`, `${count(little)} a little`, `${count(not)} did not`, `of ${count(rows.length - helped - little - not)} nobody can say yet`].join(', ');
+	return [`${count(helped)} helped`, little && `${count(little)} a little`, not && `${count(not)} did not`, left && `of ${count(left)} nobody can say yet`].filter(Boolean).join(', ');
 }
 
 export function contacts({ advice: d }) {

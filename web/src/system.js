@@ -8,6 +8,7 @@ import { labelsOf, levelOf, paint, rampOf, rowAt, rowsOf } from './nodemap.js';
 import { paper } from './paper.js';
 import { address, below, cells, drawParts, few, known, link, shell, table } from './site.js';
 import { View } from './view.js';
+import { wordsOf } from './words.js';
 
 const QUANTITIES = [
 	{ key: 'busy', name: 'CPU busy', base: '--s0' },
@@ -210,20 +211,24 @@ function difference(r) {
 	return r.verdict === 'worse' ? el('b', { class: 'warn c' }, `${text} worse`) : r.verdict === 'better' ? `${text} better` : soft(text);
 }
 
+// "cpu.serial +5 core-h, project p1 -3 core-h": rules as words, signs as elsewhere.
+export const because = (why) => why.replace(/(^|, )([a-z]+\.[a-z_]+)(?= [+-])/g, (_, before, rule) => before + wordsOf(rule)).replace(/ -(?=[\d<.])/g, ' \u2212');
+
 function changed(d) {
 	return section('changed', 'What changed', 'against as long a time before', el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: what changed' }, el('table', { class: 'g mini' },
 		el('thead', {}, el('tr', {}, [['words', ''], ['now', 'now'], ['before', 'before'], ['', 'change']].map(([key, h]) => el(h ? 'th' : 'td', { scope: h ? 'col' : null, 'data-key': key }, h)))),
 		el('tbody', {}, d.changed.map((r) => [el('tr', {}, el('th', { scope: 'row', class: 'l w' }, r.words), el('td', {}, el('b', {}, amount(r, r.now))), el('td', {}, amount(r, r.before)), el('td', {}, difference(r))),
-			r.why ? el('tr', { class: 'because' }, el('td', { class: 'l w soft', colspan: 4 }, name(r.why, 200))) : ''])))), below('What changed', { table: 'changed' }));
+			r.why ? el('tr', { class: 'because' }, el('td', { class: 'l w soft', colspan: 4 }, name(because(r.why), 200))) : ''])))), below('What changed', { table: 'changed' }));
 }
 
 function partitions(d) {
 	const has = (key) => (r) => known(r[key]), cell = (key, kind) => (r) => cells[kind](r[key]);
 
-	return d.partitions?.length ? section('partitions', 'Running and waiting', 'by partition', small('partitions', [
-		{ key: 'partition', head: 'Partition', left: true, cell: (r) => link('jobs', { partition: r.partition, since: '24h' }, name(r.partition, 24)) },
-		{ key: 'running', head: 'Run', cell: cell('running', 'count'), has: has('running') }, { key: 'running_cores', head: 'Their cores', cell: cell('running_cores', 'count'), has: has('running_cores') },
-		{ key: 'waiting', head: 'Wait', cell: cell('waiting', 'count'), has: has('waiting') }, { key: 'started_24h', head: 'Began in 24 h', cell: cell('started_24h', 'count') },
+	return d.partitions?.length ? section('partitions', 'Running and waiting', d.partitions.some((r) => known(r.running)) ? link('running', {}, 'live') : 'by partition', small('partitions', [
+		{ key: 'partition', head: 'Partition', left: true, cell: (r) => (r.partition ? link(known(r.running) ? 'running' : 'jobs', { partition: r.partition, since: known(r.running) ? null : '24h' }, name(r.partition, 24)) : soft('not known')) },
+		{ key: 'running', head: 'Run', cell: cell('running', 'count'), has: has('running') }, { key: 'running_cores', head: 'Cores', cell: cell('running_cores', 'count'), has: has('running_cores'), about: 'of those that run' },
+		{ key: 'losing', head: 'Lose', cell: cell('losing', 'count'), has: has('losing'), about: 'of those that run: 1 core-hour an hour or more, or memory will be full' }, { key: 'losing_cores', head: 'Core-h/h', cell: cell('losing_cores', 'number'), has: has('losing_cores'), about: 'core-hours that those that run lose in an hour' },
+		{ key: 'waiting', head: 'Wait', cell: cell('waiting', 'count'), has: has('waiting') }, { key: 'started_24h', head: 'Began', cell: (r) => (r.partition && r.started_24h ? link('jobs', { partition: r.partition, since: '24h' }, count(r.started_24h)) : cells.count(r.started_24h)), about: 'in 24 hours' },
 		{ key: 'queue_median_s', head: 'Median wait', cell: (r) => spoken(r.queue_median_s), about: 'in the queue, of the jobs that began in the last 24 hours' }], d.partitions, 'partitions')) : null;
 }
 
@@ -257,10 +262,10 @@ function energies(d, redraws) {
 function answer(d) {
 	if (!d.nodes.length)
 		return el('b', {}, 'No node is known in this time');
-	const n = d.last ?? {}, running = (d.partitions ?? []).map((p) => p.running).filter(known), uncertain = d.slow.filter((s) => s.is_certain).length;
+	const n = d.last ?? {}, of = (key) => (d.partitions ?? []).map((p) => p[key]).filter(known), running = of('running'), lost = of('losing_cores').reduce((a, v) => a + v, 0), uncertain = d.slow.filter((s) => s.is_certain).length;
 
 	return [el('b', {}, known(n.busy_share) ? `${share(n.busy_share)} of ${known(n.cores) ? `${count(n.cores)} cores` : 'the cores'} busy` : 'It is not known how busy it is'), known(n.at) ? ` in the hour from ${day(n.at).slice(5)}` : '', known(n.known_nodes) ? ` \u00b7 ${count(n.known_nodes)} of ${plural(n.nodes, 'node')} had jobs whose profiles are there` : '',
-		running.length ? ` \u00b7 ${plural(running.reduce((a, v) => a + v, 0), 'job')} run` : '', uncertain ? [' \u00b7 ', el('b', {}, `${plural(uncertain, 'node')} slow`)] : '', known(n.power_w) ? ` \u00b7 ${power(n.power_w)}` : ' \u00b7 power not known'];
+		running.length ? [` \u00b7 ${plural(running.reduce((a, v) => a + v, 0), 'job')} run`, lost > 0 ? `, which lose ${few(lost)} core-h an hour` : ''] : '', uncertain ? [' \u00b7 ', el('b', {}, `${plural(uncertain, 'node')} slow`)] : '', known(n.power_w) ? ` \u00b7 ${power(n.power_w)}` : ' \u00b7 power not known'];
 }
 
 export function nodes({ nodes: d }) {

@@ -59,7 +59,7 @@ function crumbs(d) {
 
 	return el('nav', { class: 'crumb', 'aria-label': 'Where' }, el('a', { href: to({ ...cut(0), by: path[0][0] }) }, `all ${path[0][0] === 'name' ? 'job names' : `${path[0][0]}s`}`),
 		path.map(([k, v], i) => [soft(' \u203a '), i === path.length - 1 ? el('b', {}, name(v, 40)) : el('a', { href: to({ ...cut(i + 1), by: path[i + 1][0] }), title: k }, name(v, 40))]),
-		soft(` \u203a ${noun} \u00b7 `), link('jobs', args, 'their jobs'), el('span', { class: 'soft keyed' }, ' \u00b7 ', el('kbd', {}, 'u'), ' up'));
+		soft(` \u203a ${noun} \u00b7 `), link('jobs', args, 'their jobs'), site.sees_all && args.user && !args.user.includes(',') && !site.is_static ? [soft(' \u00b7 '), link('home', { user: args.user }, 'what to change first')] : '', el('span', { class: 'soft keyed' }, ' \u00b7 ', el('kbd', {}, 'u'), ' up'));
 }
 
 // ---- histograms

@@ -215,6 +215,7 @@ def moves():
     made.append({"move": "compared", "server": "staff", "address": "/compare?jobs=11,13"})
     made += [{"move": "seldom", "server": "staff", "address": "/jobs?since=all", "field": f, "value": v, "leads": "/jobs?since=all&%s=%s" % (f, v)} for f, v in (("read", "1GiB-"), ("cpu-share", "0-10"), ("ran-at", "2026-11-01T08:00"))]
     made += [{"move": "printed", "server": "staff", "address": a} for a in ("/jobs?since=all", "/usage?since=all", "/issues?since=all")]
+    made += [{"move": "narrow", "server": "staff", "address": a} for a in ("/jobs?since=all", "/home?user=" + USER)]
     if "/node" in paths():
         made.append({"move": "cursor", "server": "staff", "address": address("/node")})
     if "/nodes" in paths():

@@ -188,6 +188,9 @@ def of_some_jobs():
                  [len(want), None, None, [], {None}, set()])
         text = must("digest", "--database", path, "--ran-at", word, *words_of(more))
         is_true("digest --ran-at %s as text" % " ".join(more), "before" not in text.split("Whom")[0] and "trend" not in text and "--ran-at %s" % word in text.split("\n\n")[0], text)
+    for word, length in (("24h", DAY), ("36h", 1.5 * DAY), ("7d", 8 * DAY), ("2d", 3 * DAY)):  # of days today is one
+        got = as_json("digest", "--database", path, "--since", word)
+        is_true("digest --since %s: as long a time before" % word, abs(got["from"] - got["before_from"] - length) < 60, got)
     p = call("digest", "--database", path, "--since", "all")
     is_true("digest --since all: why not", p.returncode == 2 and "there is no time before it" in p.stderr, p.stderr)
     p = call("digest", "--database", path, "--profiledir", "/tmp")

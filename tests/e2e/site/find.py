@@ -4,12 +4,14 @@
 
 import contextlib
 import functools
+import shutil
 import sys
 import urllib.parse
 
 sys.path.insert(0, sys.path[0] + "/../../lib")
 import serve
 from sitelib import *
+from squeuelib import put_rows, running_rows
 
 COLUMNS = {"user": "SELECT DISTINCT user FROM job%s", "project": "SELECT DISTINCT account FROM job%s", "node": "SELECT DISTINCT n.node FROM job_node n JOIN job ON job.id = n.job%s",
            "name": "SELECT DISTINCT name FROM job%s"}
@@ -75,6 +77,30 @@ def own_alone():
         server.end()
 
 
+def that_run():
+    """Jobs that run or wait are found by their numbers, by those who may see them."""
+    path = os.path.join(tmpdir("running"), "index.db")
+    shutil.copy(made(), path)
+    put_rows(path, [{**r, "user": ("nobody", "zz_other")[i % 2], "account": "zz_project"} for i, r in enumerate(running_rows(30))])
+    rows = sql(path, "SELECT job_id, array_id, user, state, directory IS NOT NULL FROM running")
+    both = sql(path, "SELECT job_id FROM job WHERE array_id IS NULL LIMIT 1")[0][0]
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE running SET job_id = ? WHERE job_id = (SELECT min(job_id) FROM running)", (both,))
+    server = serve.Server("--database", path)
+    try:
+        bad = []
+        for job, _, user, _, has in rows[1:]:
+            got = [(r["what"], r["has_profile"], r["see"]) for r in as_json("find", "--word", str(job), "--database", path)["rows"]]
+            theirs = json.loads(server.ask("/find.json?word=%d" % job, uid=serve.OTHER)[2])["rows"]
+            if got != [("running", has, "jobprof running --jobs %d" % job)] or len(theirs) != (user == "nobody"):
+                bad.append((job, user, got, theirs))
+        is_equal("find: jobs that run, as staff and as a user", bad[:2], [])
+        is_true("find: of all kinds", {r[3] for r in rows} == {"RUNNING", "PENDING"} and any(r[1] for r in rows), rows[:3])
+        is_equal("find: one that ran, and runs again", [k for k, _ in found(path, str(both))], ["job", "running"])
+    finally:
+        server.end()
+
+
 def in_words():
     path = made()
     p = call("find", "no such thing", "--database", path)
@@ -107,4 +133,4 @@ def of_many():
 
 
 if __name__ == "__main__":
-    run_tests((what_sql_finds, own_alone, in_words, of_many))
+    run_tests((what_sql_finds, own_alone, that_run, in_words, of_many))

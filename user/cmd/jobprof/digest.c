@@ -121,13 +121,25 @@ static void print_costs(const struct digest *d, const struct found *f)
 	fputs(".\n", stdout);
 }
 
+/* Today is a whole day of the time before, and not over. */
+static const char *time_before(const struct digest *d, char to[static SITE_CELL])
+{
+	const double days = (d->before.until - d->before.since) / 86400;
+
+	if (isnan(d->site->filter.until) && fabs(days - round(days)) < 0.05 && days > 1.5)
+		snprintf(to, SITE_CELL, "the %.0f days", days);
+	else
+		snprintf(to, SITE_CELL, "as long a time");
+	return to;
+}
+
 static void print_sentence(const struct digest *d, const struct found *f)
 {
 	double held = site_digest__total(f, TOTAL, HELD),
 	       profiled = site_digest__total(f, TOTAL, PROFILED);
 	double lost = site_digest__total(f, TOTAL, LOST),
 	       before = site_digest__total(f, BEFORE, LOST);
-	char a[SITE_CELL], b[SITE_CELL];
+	char a[SITE_CELL], b[SITE_CELL], days[SITE_CELL];
 
 	printf("%s job%s held %s core-h", text(a, CELL_COUNT, site_digest__total(f, TOTAL, JOBS)),
 	       site_digest__total(f, TOTAL, JOBS) == 1 ? "" : "s", text(b, CELL_HOURS, held));
@@ -135,7 +147,7 @@ static void print_sentence(const struct digest *d, const struct found *f)
 		printf(" and lost %s of them (%s %%)", text(a, CELL_HOURS, lost),
 		       text(b, CELL_SHARE, lost / held));
 	if (lost >= 0 && before >= 0)
-		printf(";\nin as long a time before they lost %s (%s %%)",
+		printf(";\nin %s before they lost %s (%s %%)", time_before(d, days),
 		       text(a, CELL_HOURS, before),
 		       text(b, CELL_SHARE, site_digest__total(f, BEFORE, LOST_SHARE)));
 	fputs(".\n", stdout);

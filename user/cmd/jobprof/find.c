@@ -47,6 +47,7 @@ static char *command_of(const struct found *f)
 		const char *what, *before, *equal, *after;
 	} of[] = {
 		{"job", "jobs --jobs", "", ""},
+		{"running", "running --jobs", "", ""},
 		{"user", "usage --user", "", " --by name"},
 		{"project", "usage --project", "", " --by user"},
 		{"node", "jobs --node", "", ""},

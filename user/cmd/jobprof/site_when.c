@@ -42,15 +42,15 @@ int64_t site_when__day(double s)
 
 bool site_when__before(const struct job_filter *f, struct job_filter *before)
 {
-	const double until =
-		isnan(f->until) ? site_when__midnight((double)time(NULL), -1) : f->until;
-	const double length = until - f->since;
+	const bool of_days = site_when__is_midnight(f->since);
+	const double now = (double)time(NULL), end = of_days ? site_when__midnight(now, -1) : now;
+	const double until = isnan(f->until) ? end : f->until, length = until - f->since;
 
 	*before = *f;
 	before->until = f->since;
 	if (!(length > 0) || !(length < 1e10))
 		return false;
-	if (site_when__is_midnight(f->since) && site_when__is_midnight(until))
+	if (of_days && site_when__is_midnight(until))
 		before->since = site_when__midnight(f->since, (int)lround(length / 86400));
 	else
 		before->since = f->since - length;

@@ -18,7 +18,8 @@ bool site_when__is_midnight(double s);
 int64_t site_when__day(double s);
 
 /* Sets `before` to the time that precedes the filter's: as many days, or as many seconds unless
- * both ends are midnights. A filter without an end lasts to the end of today. False: none. */
+ * both ends are midnights. A filter of days without an end lasts to the end of today, another one
+ * until now. False: none. */
 bool site_when__before(const struct job_filter *f, struct job_filter *before);
 
 #endif
