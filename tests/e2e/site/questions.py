@@ -141,7 +141,7 @@ ID = "CASE WHEN array_id IS NULL THEN '' || job_id ELSE array_id || '_' || array
 
 def most_io():
     job, rate = ask("SELECT %s, (read_mb + write_mb) * 1048576 / elapsed_s FROM job WHERE start >= ? AND read_mb + write_mb > 0 ORDER BY 2 DESC LIMIT 1" % ID, MONTH)[0]
-    return [[job, few(rate / 1e6)]]
+    return [[job, few(rate / 2**20)]]
 
 
 def last_jobs(user):

@@ -461,8 +461,5 @@ def a_child_that_hangs():
 
 
 if __name__ == "__main__":
-<<<<<<< HEAD
-    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, no_argument_is_a_failure, many_at_once, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd, own_jobs))
-=======
-    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, many_at_once, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd, own_jobs, a_child_that_hangs))
->>>>>>> c0c38be3c0d29376ae22c73a827a5a92f28067fd
+    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, no_argument_is_a_failure, many_at_once, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd, own_jobs,
+               a_child_that_hangs))
