@@ -79,14 +79,12 @@ static void print_all(FILE *out, const json_t *v)
 	const char *key;
 	size_t i;
 
-	json_array_foreach(rows, i, one)
-	{
+	json_array_foreach (rows, i, one) {
 		fputs(i ? "; " : "", out);
 		print_value(out, one);
 	}
 	i = 0;
-	json_object_foreach(rows, key, one)
-	{
+	json_object_foreach (rows, key, one) {
 		fputs(i++ ? " " : "", out);
 		print_value(out, one);
 	}
@@ -126,16 +124,13 @@ void csv__print_rows(FILE *out, const json_t *rows)
 	const char *key;
 	size_t i, n = 0;
 
-	json_object_foreach(json_array_get(rows, 0), key, v)
-	{
+	json_object_foreach (json_array_get(rows, 0), key, v) {
 		fputs(n++ ? "," : "", out);
 		csv__print(out, key);
 	}
-	json_array_foreach((json_t *)rows, i, row)
-	{
+	json_array_foreach ((json_t *)rows, i, row) {
 		n = 0;
-		json_object_foreach(row, key, v)
-		{
+		json_object_foreach (row, key, v) {
 			fputs(n++ ? "," : "\n", out);
 			print_json_cell(out, v);
 		}

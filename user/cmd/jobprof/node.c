@@ -236,7 +236,7 @@ static json_t *lines_rows(const json_t *page)
 	for (size_t i = 0; i < json_array_size(json_object_get(lines, node_line_names[0])); i++) {
 		json_t *row = json_pack("{s:I}", "from", from + (json_int_t)i * NODE_ROW_S);
 
-		json_object_foreach(lines, key, values)
+		json_object_foreach (lines, key, values)
 			json_object_set(row, key, json_array_get(values, i));
 		json_array_append_new(rows, row);
 	}
