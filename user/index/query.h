@@ -112,7 +112,8 @@ void query__where_sums(struct query *q, const char *table, const struct job_filt
  * as db__ask(). */
 int query__ask(struct query *q, struct db *d, struct db_rows *r);
 /* Runs the statement unless something about it has failed, and gives each row to take() until that
- * does not return 0; ends the statement. 0, what failed, what take() returned, or as query__ask(). */
+ * does not return 0; ends the statement. 0, what failed, what take() returned, or as query__ask().
+ */
 int query__each(struct query *q, struct db *d, int (*take)(void *arg, const struct db_value *v),
 		void *arg);
 

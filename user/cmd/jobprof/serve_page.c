@@ -297,8 +297,8 @@ static int make_data(const struct page *p, const struct serve_site *s, const str
 	return *text ? status : 1;
 }
 
-/* What a verb has logged of a wrong argument since there were so many errors. NULL: another error is
- * the last one, and may name what is no business of who asks. */
+/* What a verb has logged of a wrong argument since there were so many errors. NULL: another error
+ * is the last one, and may name what is no business of who asks. */
 static const char *wrong_argument(int status, uint64_t before)
 {
 	const struct log_errors *e = log__errors();

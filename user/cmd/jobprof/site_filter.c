@@ -43,10 +43,9 @@ static int check_jobs(const char *list, unsigned *n)
 
 	free(jobs);
 	if (err)
-		log_error("--jobs %s",
-			  err == -EINVAL  ? bad
-			  : err == -E2BIG ? "LIST: it has too many words"
-					  : strerror(-err));
+		log_error("--jobs %s", err == -EINVAL  ? bad
+				       : err == -E2BIG ? "LIST: it has too many words"
+						       : strerror(-err));
 	return err ? 2 : 0;
 }
 
