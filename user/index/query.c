@@ -649,8 +649,13 @@ void query__where_sums(struct query *q, const char *table, const struct job_filt
 	}
 	query__add(q, " WHERE true");
 	query__add_rights(q, "s.\"user\"", "s.account", "s.cluster", v);
-	add_bound(q, of_month ? " AND s.month >= ?" : " AND s.day >= ?", from);
-	add_bound(q, of_month ? " AND s.month < ?" : " AND s.day < ?", to);
+	if (q->in_order) {
+		add_bound(q, " AND +s.day >= ?", from);
+		add_bound(q, " AND +s.day < ?", to);
+	} else {
+		add_bound(q, of_month ? " AND s.month >= ?" : " AND s.day >= ?", from);
+		add_bound(q, of_month ? " AND s.month < ?" : " AND s.day < ?", to);
+	}
 	add_list(q, "s.cluster", f->cluster);
 	add_users(q, "s.\"user\"", f->user, v);
 	add_list(q, "s.account", f->account);

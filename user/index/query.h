@@ -73,7 +73,7 @@ struct query {
 	struct db_value args[QUERY_ARGS];
 	unsigned nargs;
 	int err;       /* what has failed so far; -E2BIG: it has too many arguments */
-	bool in_order; /* the database is to use the index of the order, not that of begins */
+	bool in_order; /* the database is to use no index of begins or days: another one, or none */
 	bool of_nodes; /* rows are of the table job_node, too, which the statement calls n */
 	struct string_list texts; /* which arguments point to */
 };
