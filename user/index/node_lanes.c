@@ -40,14 +40,50 @@ void node_lanes__query(struct query *q, const char *columns, const char *more, c
 	query__arg(q, db_value__int((int64_t)ceil(of.until)));
 }
 
+/* -EEXIST: another one was taken before. */
 static int take_cluster(void *arg, const struct db_value *v)
 {
 	struct node_page *p = arg;
 
 	if (p->about.cluster)
-		return -EEXIST;
+		return strcmp(p->about.cluster, v[0].text) ? -EEXIST : 0;
 	p->about.cluster = copy(&v[0]);
 	return p->about.cluster ? 0 : -ENOMEM;
+}
+
+/* Whether a list as n[1-4] has the node. */
+static bool is_on(const struct node_page *p, const struct db_value *list)
+{
+	struct string_list names = {0};
+	bool is_it = false;
+
+	if (list->type == DB_TEXT && !hostlist__parse(&names, list->text, NULL, 0))
+		for (unsigned i = 0; i < names.n && !is_it; i++)
+			is_it = !strcmp(names.v[i], p->about.node);
+	string_list__free(&names);
+	return is_it;
+}
+
+static int take_running(void *arg, const struct db_value *v)
+{
+	return is_on(arg, &v[1]) ? take_cluster(arg, v) : 0;
+}
+
+/* Of a node on which no job has ended yet: that of a job that runs. */
+static int find_running(struct node_page *p, struct index *ix, const struct job_filter *f,
+			const struct viewer *v)
+{
+	struct job_filter of;
+	struct query q;
+
+	job_filter__init(&of);
+	of.cluster = f->cluster;
+	query__init(&q);
+	query__add(&q, "SELECT j.cluster, j.node_list FROM running j");
+	query__where(&q, &of, v);
+	query__add(&q, " AND j.state <> 'PENDING' AND j.start < ?");
+	query__arg(&q, db_value__int((int64_t)ceil(f->until)));
+	return query__each(&q, ix->db, take_running, p);
 }
 
 static int find_cluster(struct node_page *p, struct index *ix, const char *node,
@@ -56,9 +92,14 @@ static int find_cluster(struct node_page *p, struct index *ix, const char *node,
 	struct query q;
 	int err;
 
+	p->about.node = strdup(node);
+	if (!p->about.node)
+		return -ENOMEM;
 	node_lanes__query(&q, "DISTINCT j.cluster", "", node, f->cluster, f, v);
 	query__add(&q, " ORDER BY j.cluster LIMIT 2");
 	err = query__each(&q, ix->db, take_cluster, p);
+	if (!err && !p->about.cluster)
+		err = find_running(p, ix, f, v);
 	return err ? err : p->about.cluster ? 0 : -ENOENT;
 }
 
@@ -75,7 +116,6 @@ static int read_about(struct node_page *p, struct index *ix, const char *node)
 			"FROM node n WHERE n.cluster = ? AND n.name = ?",
 			args, 2);
 
-	a->node = strdup(node);
 	a->cores = a->cpus = a->memory_mb = NAN;
 	if (!err && db_rows__next(&r)) {
 		a->model = copy(&r.v[0]);
@@ -86,7 +126,7 @@ static int read_about(struct node_page *p, struct index *ix, const char *node)
 	}
 	err = err ? err : r.err;
 	db_rows__end(&r);
-	return !err && !a->node ? -ENOMEM : err;
+	return err;
 }
 
 /* ---- its jobs */
@@ -201,19 +241,6 @@ static int ask_running(struct node_page *p, struct index *ix, const char *column
 	query__arg(&q, db_value__text(p->about.cluster));
 	query__arg(&q, db_value__int((int64_t)ceil(f->until)));
 	return query__each(&q, ix->db, take, p);
-}
-
-/* Whether a list as n[1-4] has the node. */
-static bool is_on(const struct node_page *p, const struct db_value *list)
-{
-	struct string_list names = {0};
-	bool is_it = false;
-
-	if (list->type == DB_TEXT && !hostlist__parse(&names, list->text, NULL, 0))
-		for (unsigned i = 0; i < names.n && !is_it; i++)
-			is_it = !strcmp(names.v[i], p->about.node);
-	string_list__free(&names);
-	return is_it;
 }
 
 #define SAME_S 60 /* clocks of the queue and of a profile */

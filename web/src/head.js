@@ -21,9 +21,12 @@ export function title(report) {
 // On a server's page a link, whose page says more of it.
 const led = (page, args, word) => (site && !site.is_static ? link(page, args, name(word, 40)) : name(word, 40));
 
+// The server's clock may be another one than the browser's.
+const utc = (s) => new Date(1000 * Math.floor(s)).toISOString().replace(/\.\d+/, '');
+
 // What else was on a node while the job ran is on the node's page.
 function nodes(report) {
-	const n = report.facts.nodes, [first, last] = report.page.nodes, begin = Math.floor(report.job.start), end = Math.ceil(report.job.start + report.facts.wall_s);
+	const n = report.facts.nodes, [first, last] = report.page.nodes, begin = utc(report.job.start), end = utc(report.job.start + report.facts.wall_s + 1);
 	const one = (node) => led('node', { node, cluster: report.job.cluster, since: begin, until: end }, node);
 
 	return el('span', {}, plural(n, 'node'), ' (', one(first), n > 1 ? [n > 2 ? ' to ' : ', ', one(last)] : '', ')');

@@ -24,6 +24,9 @@ function left(r) {
 	return [el('i', { class: 'lim', 'data-v': Math.min(1, Math.max(0, 1 - s / r.limit_s)) }), s < SOON_S ? el('b', {}, spoken(Math.max(0, s))) : spoken(s), soft(` ${clock(r.start + r.limit_s)}`)];
 }
 
+// Below five minutes few rules can be judged.
+export const nothing = (r) => (known(r.last) && known(r.start) && r.last - r.start < 300 ? 'too early to judge' : 'nothing');
+
 function held(r) {
 	if (r.waits)
 		return soft(`waits: ${r.reason ?? '?'}`);
@@ -31,7 +34,7 @@ function held(r) {
 		return soft('not known: no profile yet');
 	if (known(r.full_at))
 		return [severity(SEVERITIES[r.severity] ?? 'bad'), ' ', el('b', {}, `memory is full in ${spoken(Math.max(0, r.full_at - site.now))}`), ': ', name(r.text ?? r.rule, 160)];
-	return r.rule === 'none' || !known(r.rule) ? soft('nothing') : [severity(SEVERITIES[r.severity] ?? 'note'), ' ', name(r.text ?? r.rule, 160), r.findings > 1 ? soft(` +${r.findings - 1}`) : ''];
+	return r.rule === 'none' || !known(r.rule) ? soft(nothing(r)) : [severity(SEVERITIES[r.severity] ?? 'note'), ' ', name(r.text ?? r.rule, 160), r.findings > 1 ? soft(` +${r.findings - 1}`) : ''];
 }
 
 const part = (key) => (r) => (r.waits ? '' : key === 'gpu_share' && !r.gpus ? '\u2013' : cells.part(r[key]));

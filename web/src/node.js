@@ -32,7 +32,7 @@ export function packed(jobs) {
 const isOthers = (j) => !known(j.job_id);
 const id = (j) => (known(j.array_task) ? `${j.array_id}_${j.array_task}` : String(j.job_id));
 // A job without a profile has no page of its own.
-const pageOf = (j) => (known(j.findings) ? address(`job/${id(j)}`) : address('jobs', { jobs: id(j) }));
+const pageOf = (j) => (known(j.findings) ? address(`job/${id(j)}`) : address(known(j.end) ? 'jobs' : 'running', { jobs: id(j) }));
 const jobLink = (j) => (isOthers(j) ? soft('another job') : el('a', { href: pageOf(j) }, id(j)));
 const severity = (n) => (n > 0 ? [el('b', { class: `sev ${SEVERITIES[n]}` }, SEVERITIES[n].toUpperCase()), ' '] : '');
 

@@ -3,6 +3,7 @@
 // chosen or pointed at.
 import { el, name, section, soft } from './dom.js';
 import { count, plain, spoken } from './format.js';
+import { nothing } from './mine.js';
 import { address, few, hm, known, link, means, shell, site } from './site.js';
 
 const PERIOD_S = 30; // without a stream
@@ -67,7 +68,7 @@ function finding(r, now) {
 		return soft('not known: no profile');
 	if (known(r.full_at))
 		return [severity(r.severity), ' ', el('b', {}, `memory is full in ${spoken(Math.max(0, r.full_at - now))}`), soft(': '), name(r.text ?? r.rule, 200)];
-	return r.rule === 'none' || !known(r.rule) ? soft(known(r.last) && known(r.start) && r.last - r.start < 300 ? 'too early to judge' : 'nothing') : [severity(r.severity), ' ', name(r.text ?? r.rule, 200)];
+	return r.rule === 'none' || !known(r.rule) ? soft(nothing(r)) : [severity(r.severity), ' ', name(r.text ?? r.rule, 200)];
 }
 
 function rest(r, now) {
@@ -117,7 +118,7 @@ function detail(r, now) {
 	const list = r.finding_list ?? [];
 
 	return el('tr', { class: 'detail' }, el('td', { colspan: COLUMNS.length, class: 'l p3' }, list.length ? el('ul', {}, list.map((f) => holds(f, now))) : soft(known(r.findings) ? 'None of the rules has found anything that holds it back now. ' : 'Its steps have no files yet, or are not profiled. '),
-		el('p', { class: 'soft' }, [r.node_list ? ['nodes ', name(r.node_list, 80)] : '', known(r.last) ? ` \u00b7 last row ${clock(r.last, true)}` : '', r.program ? [' \u00b7 ', name(r.program, 80)] : '', ' \u00b7 ', known(r.findings) ? el('a', { href: address(`job/${idOf(r)}`) }, 'page of the job') : '', ' \u00b7 ', el('code', {}, `jobprof seff ${r.job_id}`)])));
+		el('p', { class: 'soft' }, [r.node_list ? [/^[\w.-]+$/.test(r.node_list) ? ['node ', link('node', { node: r.node_list, cluster: r.cluster }, name(r.node_list, 80))] : ['nodes ', name(r.node_list, 80)]] : '', known(r.last) ? ` \u00b7 last row ${clock(r.last, true)}` : '', r.program ? [' \u00b7 ', name(r.program, 80)] : '', ' \u00b7 ', known(r.findings) ? el('a', { href: address(`job/${idOf(r)}`) }, 'page of the job') : '', ' \u00b7 ', el('code', {}, `jobprof seff ${r.job_id}`)])));
 }
 
 class Row {
@@ -252,8 +253,8 @@ class Page {
 	head(more) {
 		const d = this.d;
 
-		this.sum.replaceChildren(...[el('b', {}, `${count(d.losing)} of ${count(d.jobs)} running job${d.jobs === 1 ? '' : 's'} lose${d.losing === 1 ? 's' : ''} 1 core-hour an hour or more, or will run out of memory`), d.bad ? `, ${count(d.bad)} BAD` : '', ' \u00b7 ',
-			el('b', {}, `${few(d.losing_cores ?? 0)} core-h lost each hour`), known(d.cores) ? ` of ${count(Math.round(d.cores))} held` : '', ` \u00b7 ${count(d.waiting)} wait`, more > 0 ? [' \u00b7 ', el('a', { href: `${address('running', { ...site.arguments, all: null })}${Object.keys(site.arguments).length ? '&' : '?'}all` }, `${count(more)} more`)] : ''].flat());
+		this.sum.replaceChildren(...!d.jobs ? [el('b', {}, 'No job runs'), ` \u00b7 ${count(d.waiting)} wait${d.waiting === 1 ? 's' : ''}`] : [el('b', {}, `${count(d.losing)} of ${count(d.jobs)} running job${d.jobs === 1 ? '' : 's'} lose${d.losing === 1 ? 's' : ''} 1 core-hour an hour or more, or will run out of memory`), d.bad ? `, ${count(d.bad)} BAD` : '', ' \u00b7 ',
+			el('b', {}, `${few(d.losing_cores ?? 0)} core-h lost each hour`), known(d.cores) ? ` of ${count(Math.round(d.cores))} held` : '', ` \u00b7 ${count(d.waiting)} wait${d.waiting === 1 ? 's' : ''}`, more > 0 ? [' \u00b7 ', el('a', { href: `${address('running', { ...site.arguments, all: null })}${Object.keys(site.arguments).length ? '&' : '?'}all` }, `${count(more)} more`)] : ''].flat());
 		this.late.hidden = known(d.looked) && this.now - d.looked < LATE_S;
 		this.late.textContent = known(d.looked) ? `This is as it was ${spoken(this.now - d.looked)} ago: jobprof index watch does not look.` : 'Nobody has looked at running jobs yet: jobprof index watch does that.';
 		this.status();

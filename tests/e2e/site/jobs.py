@@ -175,6 +175,9 @@ def heads_that_fit():
     """The first lines, with times and a finding, at the width of the terminal; no word is lost."""
     path, rows = index()
     rule = max((f["id"] for r in rows for f in r["finding_list"] or ()), key=len)
+    for word in ("2026-10-01T08:00Z", "2026-10-01T08:00:00Z"):
+        is_equal("jobs: %s is in UTC in any zone" % word, as_json("jobs", "--since", word, "--database", path, tz="Asia/Kolkata")["matching"], sum(r["start"] >= instant("2026-10-01T08:00", "UTC") for r in rows))
+    is_equal("jobs: a day in UTC is no time", call("jobs", "--since", "2026-10-01Z", "--database", path).returncode, 2)
     times = ["--since", "2026-10-01T08:00:00", "--until", "2026-11-20T08:00:00"]
     for words in (["jobs"], ["usage"], ["issues"], ["usage", "--io"], ["jobs", "--finding", rule], ["usage", "--finding", rule],
                   ["jobs", "--ran-at", "2026-10-15T08:00:00"]):

@@ -530,6 +530,9 @@ def now_running():
     got = as_json("node", "-w", "n1", "--database", path, "--since", "24h")
     is_equal("lanes: running jobs have no end; who has just ended is there once", [(l["job_id"], l["cores"], l["start"], l["end"], l["state"]) for l in got["lanes"]],
              [(1, 8.0, BEGIN, BEGIN + 3600, None), (13, 2.0, BEGIN, None, "RUNNING"), (10, 8.0, BEGIN + 600, None, "RUNNING")])
+    none_ended = as_json("node", "-w", "n3", "--database", path, "--since", "24h")
+    is_equal("a node on which no job has ended", [none_ended["cluster"], [(l["job_id"], l["end"]) for l in none_ended["lanes"]]], ["c", [(11, None)]])
+    is_equal("a node of no job", call("node", "-w", "n4", "--database", path, "--since", "24h").returncode, call("node", "-w", "none", "--database", path).returncode)
     row = got["ledger"]["rows"][0]
     early = 2 * 0.5  # 2 slots before job 10
     share10 = sum(0.5 * 8 / 10 * 1 for k in range(10))

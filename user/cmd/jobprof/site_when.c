@@ -120,9 +120,11 @@ static int parse_date(double *s, const char *text)
 		struct tm tm = {.tm_mday = 1, .tm_isdst = -1};
 		const char *end = strptime(text, forms[i], &tm);
 
-		if (!end || *end)
+		const bool is_utc = end && !strcmp(end, "Z") && strchr(text, 'T');
+
+		if (!end || (*end && !is_utc))
 			continue;
-		*s = (double)mktime(&tm);
+		*s = (double)(is_utc ? timegm(&tm) : mktime(&tm));
 		return 0;
 	}
 	return -EINVAL;
