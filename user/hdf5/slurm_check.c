@@ -311,8 +311,7 @@ int slurm_check__mend(struct slurm_check *k, const struct cursor *c, uint64_t ro
 		return -ENOMEM;
 	memcpy(k->block, *rows, (size_t)n * c->ncols * sizeof(*k->block));
 	for (unsigned col = 0; col < c->ncols; col++)
-		for (unsigned i = 0;
-		     (k->cols[col].wrong || k->cols[col].has_unset) && i < n; i++) {
+		for (unsigned i = 0; (k->cols[col].wrong || k->cols[col].has_unset) && i < n; i++) {
 			union cell *cell = &k->block[(size_t)i * c->ncols + col];
 
 			if (has_bit(k->cols[col].wrong, row + i) ||
