@@ -10,9 +10,16 @@ const { onlyOne, pageOf } = await import('../../web/src/find.js');
 const { packed, taken } = await import('../../web/src/node.js');
 const { levelOf, rowAt, rowsOf } = await import('../../web/src/nodemap.js');
 const { extent, runs, shownSteps } = await import('../../web/src/series.js');
-const { kindsOf, seenIn } = await import('../../web/src/system.js');
+const { difference, kindsOf, seenIn } = await import('../../web/src/system.js');
 
 const bytes = (...v) => Buffer.from(v).toString('base64');
+
+test('what changed: a difference of jobs, times and shares, and of amounts a part', () => {
+	const said = (unit, change, verdict) => { const e = difference({ unit, change, verdict }); return e.textContent ?? e; };
+
+	assert.deepEqual([said('jobs', 3, 'worse'), said('s', -420, 'better'), said('share', 0.034, 'better'), said('core-s', 0.74, 'worse'), said('J', 0, 'same'), said('J', null)],
+		['+3 worse', '\u22127 min better', '+3.4 points better', '+74 % worse', '0 %', 'not known']);
+});
 
 test('jobs of a node that were there at once are in lanes of their own', () => {
 	const job = (start, end) => ({ start, end }), [a, b, c, d] = [job(0, 10), job(5, 20), job(10, 30), job(25, null)];

@@ -201,12 +201,12 @@ function slow(d) {
 const AMOUNTS = { 'core-s': cores, J: energy, s: spoken, share, W: power };
 const amount = (r, v) => (known(v) ? (AMOUNTS[r.unit] ?? number)(v) : '?');
 
-function difference(r) {
+export function difference(r) {
 	const v = r.change;
 
 	if (!known(v))
 		return soft('not known');
-	const a = Math.abs(v), sign = v > 0 ? '+' : v < 0 ? '\u2212' : '', text = r.unit === 'share' ? `${sign}${(100 * a).toFixed(100 * a < 9.95 ? 1 : 0)} points` : r.unit === 's' ? `${sign}${spoken(a)}` : `${sign}${share(a)}`;
+	const a = Math.abs(v), sign = v > 0 ? '+' : v < 0 ? '\u2212' : '', text = r.unit === 'share' ? `${sign}${(100 * a).toFixed(100 * a < 9.95 ? 1 : 0)} points` : r.unit === 's' ? `${sign}${spoken(a)}` : r.unit === 'jobs' ? `${sign}${count(a)}` : `${sign}${share(a)}`;
 
 	return r.verdict === 'worse' ? el('b', { class: 'warn c' }, `${text} worse`) : r.verdict === 'better' ? `${text} better` : soft(text);
 }
