@@ -131,13 +131,24 @@ static unsigned identify(const struct http_server *s, struct exchange *e)
 	return 0;
 }
 
-/* Pages of others may link here, and not take parts of ours. */
-static bool is_foreign(struct exchange *e)
+static bool is_one_of(const char *text, const char *a, const char *b)
+{
+	return text && (!strcmp(text, a) || !strcmp(text, b));
+}
+
+/* Pages of others may link here, and not take parts of ours; other ports of this host are others,
+ * too. Who may have a page in a frame, FrameAncestors says. */
+static bool is_foreign(const struct http_server *s, struct exchange *e)
 {
 	const char *site = header(e, "Sec-Fetch-Site", NULL),
-		   *mode = header(e, "Sec-Fetch-Mode", NULL);
+		   *mode = header(e, "Sec-Fetch-Mode", NULL),
+		   *as = header(e, "Sec-Fetch-Dest", NULL);
 
-	return site && !strcmp(site, "cross-site") && mode && strcmp(mode, "navigate") != 0;
+	if (!site || is_one_of(site, "same-origin", "none"))
+		return false;
+	if (is_one_of(as, "iframe", "frame"))
+		return !s->frame_ancestors;
+	return is_one_of(as, "object", "embed") || (mode && strcmp(mode, "navigate") != 0);
 }
 
 static bool is_gzip_taken(struct exchange *e)
@@ -157,7 +168,7 @@ static unsigned check(const struct http_server *s, struct exchange *e, const cha
 		return e->status;
 	if (!s->is_local && (!host || !http_host__is_loopback(host)))
 		return 403;
-	if (is_foreign(e))
+	if (is_foreign(s, e))
 		return 403;
 	e->takes_gzip = is_gzip_taken(e);
 	return identify(s, e);
