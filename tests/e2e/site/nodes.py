@@ -330,6 +330,21 @@ def who_is_believed():
     is_equal("if most say otherwise, it has changed", sql(path, "SELECT cores FROM node WHERE name = 'n2'"), [(16.0,)])
 
 
+def crowded():
+    """Anybody can write profiles of hundreds of jobs that were on a node at once: its page is still there, and its rows add up."""
+    path = os.path.join(tmpdir("crowded"), "index.db")
+    n, first = 400, BEGIN // SLOT * SLOT
+    values = {name: 1000 for name in NAMES} | {"wait_ms": 7000, "others_ms": 2000}
+    write(path, [base(i + 1, start=first, end=first + 600, elapsed_s=600, user="evil", node_rows=[of_node(first=first, n=2, **values)]) for i in range(n)])
+    got = as_json("node", "-w", "n1", "--since", "34d", "--database", path)
+    rows = got["ledger"]["rows"]
+    add_up = [differ(r["wait_s"], sum(r[k] for k in ("own_s", "other_job_s", "system_s", "wakeup_s", "quota_s", "no_owner_s")) + sum(x or 0 for x in r["by_job_s"])) for r in rows]
+    is_equal("crowded: all jobs, and rows that add up", (len(got["lanes"]), len(rows), sum(add_up)), (n, 40, 0))
+    is_true("crowded: each of the others had its part", all(x is None or not differ(x, 4 / (n - 1)) for r in rows[:1] for x in r["by_job_s"]), rows[0])
+    text = call("node", "-w", "n1", "--since", "34d", "--database", path)
+    is_equal("crowded: as text", (text.returncode, text.stderr), (0, ""))
+
+
 def ages():
     path = os.path.join(tmpdir("ages"), "index.db")
     old = NOW - 36 * 86400
@@ -569,4 +584,4 @@ def both_engines():
 
 
 if __name__ == "__main__":
-    run_tests((rows_are_the_tables, ledger, lines, lanes, stored_rows, exported_rows, hostile_values, who_is_believed, ages, rights, hours, speeds, changes, now_running, both_engines))
+    run_tests((rows_are_the_tables, ledger, lines, lanes, stored_rows, exported_rows, hostile_values, who_is_believed, crowded, ages, rights, hours, speeds, changes, now_running, both_engines))
