@@ -493,6 +493,12 @@ def speeds():
     lost = sum(r["elapsed_s"] * 8 * (1 - speed["n5"]) for r in mine if r["start"] >= s["since"])
     is_equal("speeds: what that cost", [differ(s["lost_core_s"], lost), sum(x["runs"] for x in s["seen_in"]) > 0], [False, True])
     same_as_csv(path, ("nodes",), "slow", got["slow"])
+    forged = [{**r, "job_id": 1000 + i, "user": "evil", "name": "forged", "elapsed_s": r["elapsed_s"] // (1 if r["node_names"] == ["n2"] else 4), "sources": 2, "state": ("COMPLETED", "NODE_FAIL")[i % 9 == 0], "findings": 1,
+               "finding_list": [{"id": "node.slow", "text": "slow", "severity": "bad", "where": "n2", "cost": {"core_s": 5}}]} for i, r in enumerate(rows) if r["name"] == "appa"]
+    write(path, forged)
+    again = as_json("nodes", "--database", path)
+    is_equal("speeds: profiles of jobs of which Slurm knows nothing make no node slow", [s["node"] for s in again["slow"]], ["n5"])
+    is_equal("speeds: nor is a node in the digest by them", [n["node"] for n in as_json("digest", "--since", "34d", "--database", path)["nodes"]], ["n5"])
     one = as_json("node", "-w", "n2", "--database", path, "--since", "7d")
     same_as_csv(path, ("node", "-w", "n2", "--since", "7d"), "speed", one["speed"]["nodes"])
     is_equal("node: speed beside all of its kind", [[(n["node"], differ(n["speed"], speed[n["node"]]), n["is_slow"]) for n in one["speed"]["nodes"]], differ(one["speed"]["speed"], speed["n2"])],
