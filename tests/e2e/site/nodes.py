@@ -463,6 +463,29 @@ def hours():
     is_true("nodes: text", "2 nodes" in text and "n1" in text and "before" in text, text)
 
 
+def hours_of_others():
+    """In a cluster that Slurm knows, a profile of a job that it does not know adds no node, and nothing to nodes of others; elsewhere it does."""
+    path = os.path.join(tmpdir("others"), "index.db")
+    values = {name: 1000 for name in NAMES}
+    sure = [base(k, sources=3, node_names=["n%d" % k], node_rows=[of_node("n%d" % k, n=12, **values)]) for k in (1, 2)]
+    old = base(3, sources=3, start=NOW - 30 * 86400, end=BEGIN + 900, elapsed_s=BEGIN + 900 - NOW + 30 * 86400, node_names=["n3"], node_rows=[of_node("n3", **values)])  # that began long before
+    write(path, [*sure, old])
+    ask = lambda: {k: v for k, v in as_json("nodes", "--since", "7d", "--database", path).items() if k in ("heat", "nodes", "kinds", "energy", "last", "slow")}
+    want = ask()
+    is_equal("hours of others: nodes that Slurm knows", [n["node"] for n in want["nodes"]], ["n1", "n2", "n3"])
+    huge = {"wait_ms": 2 ** 31 - 1, "cpu_ms": 2400000, "memory_mb": 10 ** 6, "node_memory_mb": 10 ** 6, "node_energy_j": 10 ** 6, "span_s": 300, "node_idle_ms": 0}
+    names = ["n1", "n2", "n3"] + ["z%d" % k for k in range(300)]
+    forged = lambda number, **more: base(number, nodes=len(names), cpus=8 * len(names), user="evil", node_names=names, node_rows=[{**of_node(n, n=12, **huge), "kind": {"model": n, "cores": 8, "cpus": 8}} for n in names], **more)
+    write(path, [forged(10), forged(11, start=BEGIN - 20 * 86400, elapsed_s=3600 + 20 * 86400)])
+    got = ask()
+    is_equal("hours of others: as before", {k: got[k] == v for k, v in want.items()}, dict.fromkeys(want, True))
+    write(path, [forged(12, cluster="d")])
+    is_equal("hours of others: in a cluster without Slurm's word they are there", len(ask()["nodes"]), 3 + len(names))
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE job SET sources = 3")
+    is_equal("hours of others: as they are when Slurm knows the job", len(ask()["nodes"]), 3 + 2 * len(names) - 3)
+
+
 def speeds():
     """Runs of five applications on nine nodes; those on n5 take a fifth longer since three days."""
     rows, number = [], 0
@@ -590,4 +613,4 @@ def both_engines():
 
 
 if __name__ == "__main__":
-    run_tests((rows_are_the_tables, ledger, lines, lanes, stored_rows, exported_rows, hostile_values, who_is_believed, crowded, ages, rights, hours, speeds, changes, now_running, both_engines))
+    run_tests((rows_are_the_tables, ledger, lines, lanes, stored_rows, exported_rows, hostile_values, who_is_believed, crowded, ages, rights, hours, hours_of_others, speeds, changes, now_running, both_engines))
