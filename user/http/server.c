@@ -33,6 +33,7 @@
 #define IDLE_S	    30u	   /* a connection may be slow */
 #define CHILDREN    64
 #define OF_USER	    (CONNECTIONS / 4) /* of this machine, but for the proxy's */
+#define ACCEPTS	    50		      /* tens of connections that are taken in a turn */
 #define ASKED	    64		      /* requests of one user, behind a proxy, too */
 
 /* A request from its first byte to the last one of its answer. */
@@ -56,6 +57,7 @@ struct guest {
 struct server {
 	const struct http_server *s;
 	struct guest guests[CONNECTIONS + 1];
+	unsigned accepted;
 	struct MHD_Daemon *daemon;
 	struct exchange *first, *last; /* that wait */
 	struct exchange *running[CHILDREN];
@@ -359,6 +361,7 @@ static void count_connection(void *arg, struct MHD_Connection *c, void **context
 			g->n--;
 		return;
 	}
+	w->accepted++;
 	ask_peer(w->s, &uid, c);
 	for (unsigned i = CONNECTIONS + 1; i-- > 0 && !(g && g->n);)
 		if (!all[i].n || all[i].uid == uid)
@@ -455,6 +458,18 @@ static int wait_ms(const struct server *w)
 	return streams__wait_ms(w->streams, now, ms);
 }
 
+/* The library takes ten connections at a time: who opens many is not to fill the queue of those
+ * that wait, from where others would be sent away. */
+static void run_library(struct server *w)
+{
+	unsigned before, rounds = ACCEPTS;
+
+	do {
+		before = w->accepted;
+		mhd.MHD_run(w->daemon);
+	} while (w->accepted != before && --rounds);
+}
+
 /* False: a signal says that it is enough. */
 static bool turn(struct server *w)
 {
@@ -478,7 +493,7 @@ static bool turn(struct server *w)
 	}
 	streams__turn(w->streams, fds + 2 + n);
 	dying__reap(&w->dying);
-	mhd.MHD_run(w->daemon);
+	run_library(w);
 	start_waiting(w);
 	return true;
 }

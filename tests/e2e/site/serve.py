@@ -345,6 +345,32 @@ def many_at_once():
         s.end()
 
 
+def a_long_queue():
+    """While the server is busy a user opens 1,000 connections: there is still room for others, whom it answers."""
+    s = Server("--database", made())
+    def connected():
+        c = socket.socket(socket.AF_UNIX)
+        c.setblocking(False)
+        c.connect(s.socket)
+        return c
+    try:
+        with open("/proc/sys/net/core/somaxconn") as f:
+            many = min(1000, int(f.read()) - 100)
+        os.kill(s.process.pid, signal.SIGSTOP)
+        idle = [connected() for _ in range(many)]
+        one = connected()
+        one.settimeout(60)
+        one.sendall(b"GET /jobs.json HTTP/1.1\r\nHost: x\r\n\r\n")
+        for c in idle:
+            c.close()
+        os.kill(s.process.pid, signal.SIGCONT)
+        is_equal("serve: behind %d others in the queue" % many, one.recv(15), b"HTTP/1.1 200 OK")
+        one.close()
+    finally:
+        os.kill(s.process.pid, signal.SIGCONT)
+        s.end()
+
+
 def one_at_a_socket():
     s = Server("--database", made())
     p = subprocess.run([JOBPROF, "serve", "--database", made(), "--socket", s.socket], capture_output=True, text=True, timeout=30, env=plain_env())
@@ -463,5 +489,5 @@ def a_child_that_hangs():
 
 
 if __name__ == "__main__":
-    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, no_argument_is_a_failure, many_at_once, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd, own_jobs,
-               a_child_that_hangs))
+    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, no_argument_is_a_failure, many_at_once, a_long_queue, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd,
+               own_jobs, a_child_that_hangs))
