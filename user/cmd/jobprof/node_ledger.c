@@ -150,10 +150,8 @@ json_t *node_ledger__rows(const json_t *ledger)
 	json_t *rows = json_deep_copy(json_object_get(ledger, "rows")), *row, *column;
 	size_t i, k;
 
-	json_array_foreach(rows, i, row)
-	{
-		json_array_foreach(json_object_get(ledger, "columns"), k, column)
-		{
+	json_array_foreach (rows, i, row) {
+		json_array_foreach (json_object_get(ledger, "columns"), k, column) {
 			const json_t *id = json_object_get(column, "job_id");
 			char key[64];
 
