@@ -17,6 +17,8 @@ def text(start_response, status, words, *headers):
 def application(environ, start_response):
     if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
         return text(start_response, "405 Method Not Allowed", "GET and HEAD are all there is.\n", ("Allow", "GET, HEAD"))
+    if environ.get("HTTP_SEC_FETCH_SITE", "none") not in ("same-origin", "none") and environ.get("HTTP_SEC_FETCH_DEST", "document") != "document":
+        return text(start_response, "403 Forbidden", "Pages of others may link here, no more.\n")
     path, query = environ.get("PATH_INFO", ""), environ.get("QUERY_STRING", "")
     if not path:  # links of pages are relative
         return text(start_response, "302 Found", "", ("Location", environ.get("SCRIPT_NAME", "") + "/"))

@@ -49,20 +49,28 @@ static bool is_control(uint32_t c)
 	return c < 0x20 || (c >= 0x7f && c < 0xa0);
 }
 
+struct range {
+	uint32_t from, to;
+};
+
+static bool is_in(uint32_t c, const struct range *of, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (c >= of[i].from && c <= of[i].to)
+			return true;
+	return false;
+}
+
 /* Without a width, or changing the direction or the place of what is around them. Pages in a
  * browser escape the same (web/src/format.js). */
 static bool is_hidden(uint32_t c)
 {
-	static const struct {
-		uint32_t from, to;
-	} hidden[] = {{0xad, 0xad},	{0x61c, 0x61c},	  {0x180e, 0x180e},
-		      {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x2069},
-		      {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+	static const struct range hidden[] = {
+		{0xad, 0xad},	  {0x61c, 0x61c},   {0x180e, 0x180e},
+		{0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x2069},
+		{0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
 
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
-		if (c >= hidden[i].from && c <= hidden[i].to)
-			return true;
-	return is_control(c);
+	return is_control(c) || is_in(c, hidden, sizeof(hidden) / sizeof(hidden[0]));
 }
 
 size_t utf8__visible(const char *s)
@@ -84,12 +92,31 @@ const char *utf8__next(const char *s)
 	return s;
 }
 
+/* Unicode's East Asian Width, wide and full, in blocks: of what is not wide there, too much room is
+ * left. */
+unsigned utf8__width(const char *s)
+{
+	static const struct range wide[] = {
+		{0x1100, 0x115f},   {0x231a, 0x231b},	{0x2329, 0x232a},   {0x23e9, 0x23f3},
+		{0x25fd, 0x25fe},   {0x2600, 0x27bf},	{0x2b1b, 0x2b55},   {0x2e80, 0xa4cf},
+		{0xa960, 0xa97f},   {0xac00, 0xd7a3},	{0xf900, 0xfaff},   {0xfe10, 0xfe6f},
+		{0xff01, 0xff60},   {0xffe0, 0xffe6},	{0x16fe0, 0x18dff}, {0x1aff0, 0x1b2ff},
+		{0x1d300, 0x1d37f}, {0x1f000, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f7e0, 0x1f7ff},
+		{0x1f900, 0x1faff}, {0x20000, 0x3fffd}};
+	uint32_t c = 0;
+
+	return *s && character(s, &c) && c >= wide[0].from &&
+			       is_in(c, wide, sizeof(wide) / sizeof(wide[0]))
+		       ? 2
+		       : 1;
+}
+
 unsigned utf8__length(const char *s)
 {
 	unsigned n = 0;
 
 	for (; *s; s = utf8__next(s))
-		n++;
+		n += utf8__width(s);
 	return n;
 }
 

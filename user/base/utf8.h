@@ -19,7 +19,10 @@ char *utf8__shown(const char *s, unsigned *replaced);
 size_t utf8__visible(const char *s);
 /* The character behind the one that s, which is not empty, begins with: any, or a byte of none. */
 const char *utf8__next(const char *s);
-/* How many characters s has, each of which a terminal shows in one column. */
+/* How many columns of a terminal that character takes at most: 1, or 2 where it is of East Asia or
+ * a picture. */
+unsigned utf8__width(const char *s);
+/* The columns of all characters of s. */
 unsigned utf8__length(const char *s);
 /* Whether the locale, by its name in the environment, is of UTF-8. */
 bool utf8__is_locale(void);

@@ -33,6 +33,7 @@
 #define IDLE_S	    30u	   /* a connection may be slow */
 #define CHILDREN    64
 #define OF_USER	    (CONNECTIONS / 4) /* of this machine, but for the proxy's */
+#define ACCEPTS	    50		      /* tens of connections that are taken in a turn */
 #define ASKED	    64		      /* requests of one user, behind a proxy, too */
 
 /* A request from its first byte to the last one of its answer. */
@@ -56,6 +57,7 @@ struct guest {
 struct server {
 	const struct http_server *s;
 	struct guest guests[CONNECTIONS + 1];
+	unsigned accepted;
 	struct MHD_Daemon *daemon;
 	struct exchange *first, *last; /* that wait */
 	struct exchange *running[CHILDREN];
@@ -131,13 +133,24 @@ static unsigned identify(const struct http_server *s, struct exchange *e)
 	return 0;
 }
 
-/* Pages of others may link here, and not take parts of ours. */
-static bool is_foreign(struct exchange *e)
+static bool is_one_of(const char *text, const char *a, const char *b)
+{
+	return text && (!strcmp(text, a) || !strcmp(text, b));
+}
+
+/* Pages of others may link here, and not take parts of ours; other ports of this host are others,
+ * too. Who may have a page in a frame, FrameAncestors says. */
+static bool is_foreign(const struct http_server *s, struct exchange *e)
 {
 	const char *site = header(e, "Sec-Fetch-Site", NULL),
-		   *mode = header(e, "Sec-Fetch-Mode", NULL);
+		   *mode = header(e, "Sec-Fetch-Mode", NULL),
+		   *as = header(e, "Sec-Fetch-Dest", NULL);
 
-	return site && !strcmp(site, "cross-site") && mode && strcmp(mode, "navigate") != 0;
+	if (!site || is_one_of(site, "same-origin", "none"))
+		return false;
+	if (is_one_of(as, "iframe", "frame"))
+		return !s->frame_ancestors;
+	return is_one_of(as, "object", "embed") || (mode && strcmp(mode, "navigate") != 0);
 }
 
 static bool is_gzip_taken(struct exchange *e)
@@ -157,7 +170,7 @@ static unsigned check(const struct http_server *s, struct exchange *e, const cha
 		return e->status;
 	if (!s->is_local && (!host || !http_host__is_loopback(host)))
 		return 403;
-	if (is_foreign(e))
+	if (is_foreign(s, e))
 		return 403;
 	e->takes_gzip = is_gzip_taken(e);
 	return identify(s, e);
@@ -348,6 +361,7 @@ static void count_connection(void *arg, struct MHD_Connection *c, void **context
 			g->n--;
 		return;
 	}
+	w->accepted++;
 	ask_peer(w->s, &uid, c);
 	for (unsigned i = CONNECTIONS + 1; i-- > 0 && !(g && g->n);)
 		if (!all[i].n || all[i].uid == uid)
@@ -444,6 +458,18 @@ static int wait_ms(const struct server *w)
 	return streams__wait_ms(w->streams, now, ms);
 }
 
+/* The library takes ten connections at a time: who opens many is not to fill the queue of those
+ * that wait, from where others would be sent away. */
+static void run_library(struct server *w)
+{
+	unsigned before, rounds = ACCEPTS;
+
+	do {
+		before = w->accepted;
+		mhd.MHD_run(w->daemon);
+	} while (w->accepted != before && --rounds);
+}
+
 /* False: a signal says that it is enough. */
 static bool turn(struct server *w)
 {
@@ -467,7 +493,7 @@ static bool turn(struct server *w)
 	}
 	streams__turn(w->streams, fds + 2 + n);
 	dying__reap(&w->dying);
-	mhd.MHD_run(w->daemon);
+	run_library(w);
 	start_waiting(w);
 	return true;
 }

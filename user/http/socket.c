@@ -21,7 +21,7 @@
 
 /* ---- listening */
 
-#define BACKLOG 256
+#define BACKLOG 4096 /* as many as the kernel allows */
 
 static int listen_at(int *fd, const struct sockaddr *a, socklen_t n)
 {

@@ -270,12 +270,27 @@ static int by_start(const void *a, const void *b)
 				    : (x->job_id > y->job_id) - (x->job_id < y->job_id);
 }
 
+static uint64_t id_of_lane(int64_t id)
+{
+	return id__mix(1, (uint64_t)id);
+}
+
 struct node_lane *node_lanes__of(const struct node_page *p, int64_t id)
 {
-	for (unsigned i = 0; i < p->nlanes; i++)
-		if (p->lanes[i].id == id)
-			return &p->lanes[i];
-	return NULL;
+	const uint32_t *at = id_table__find(&p->lane_of, id_of_lane(id));
+
+	return at ? &p->lanes[*at] : NULL;
+}
+
+/* After lanes have come to other places. */
+static int list_lanes(struct node_page *p)
+{
+	bool ok = true;
+
+	id_table__free(&p->lane_of);
+	for (unsigned i = 0; i < p->nlanes && ok; i++)
+		ok = id_table__add(&p->lane_of, id_of_lane(p->lanes[i].id), i);
+	return ok ? 0 : -ENOMEM;
 }
 
 static int mark_visible(void *page, const struct db_value *v)
@@ -334,7 +349,7 @@ static int hide(struct node_page *p, struct index *ix, const struct job_filter *
 		if (p->lanes[i].is_visible || cut(p, &p->lanes[i]))
 			p->lanes[kept++] = p->lanes[i];
 	p->nlanes = kept;
-	return err;
+	return err ? err : list_lanes(p);
 }
 
 static int read_lanes(struct node_page *p, struct index *ix, const struct job_filter *f,
@@ -348,6 +363,8 @@ static int read_lanes(struct node_page *p, struct index *ix, const struct job_fi
 		err = ask_running(p, ix, RUNNING_COLUMNS, f, &all, add_running);
 	if (!err && p->nlanes)
 		qsort(p->lanes, p->nlanes, sizeof(*p->lanes), by_start);
+	if (!err)
+		err = list_lanes(p);
 	if (!err && !v->sees_all)
 		err = hide(p, ix, f, v);
 	for (unsigned i = 0; i < p->nlanes; i++)
@@ -375,4 +392,5 @@ void node_lanes__free(struct node_page *p)
 	for (unsigned i = 0; i < p->nlanes; i++)
 		free_texts(&p->lanes[i]);
 	free(p->lanes);
+	id_table__free(&p->lane_of);
 }

@@ -16,7 +16,9 @@
 #include "index/slower.h"
 
 #define AT_ONCE_MAX 1024 /* jobs with a row of the same five minutes */
+/* Anybody can write profiles of as many jobs as wanted that were on one node at the same time. */
 #define PAIRS_MAX   100000
+#define DIVIDED_MAX 10000000 /* parts of waits */
 
 const char *const node_line_names[N_NODE_LINES] = {
 	"cpu_jobs_cores", "cpu_other_cores", "wait_threads", "memory_mb",
@@ -32,10 +34,19 @@ struct at {
 	double v[N_NODE_VALUES];
 };
 
+/* A job that was there in five minutes, and its CPU seconds. */
+struct weight {
+	unsigned lane;
+	double w;
+};
+
 struct slot {
 	int64_t t;
 	struct at *v;
 	unsigned n;
+	struct weight *there;
+	size_t nthere, room;
+	size_t divided; /* in all slots */
 };
 
 static double add(double a, double b)
@@ -127,30 +138,33 @@ static void draw(struct node_page *p, const struct slot *s)
 
 /* ---- who waited for whom */
 
-static struct node_pair *pair_of(struct node_page *p, unsigned waited, unsigned had)
+static uint64_t id_of_pair(unsigned waited, unsigned had)
 {
-	struct node_lane *l = &p->lanes[waited];
-
-	l->first_pair = l->first_pair ? l->first_pair : p->npairs + 1;
-	for (unsigned i = l->first_pair - 1; i < p->npairs; i++)
-		if (p->pairs[i].waited == waited && p->pairs[i].had == had)
-			return &p->pairs[i];
-	if (p->npairs == PAIRS_MAX || room__grow(&p->pairs, p->npairs, 1, sizeof(*p->pairs)))
-		return NULL;
-	p->pairs[p->npairs] = (struct node_pair){waited, had, 0, 0};
-	return &p->pairs[p->npairs++];
+	return id__mix(id__mix(1, waited), had);
 }
 
-/* CPU seconds of another job in these five minutes; without a row as many as its cores have. */
-static double weight_of(const struct slot *s, const struct node_lane *l)
+const struct node_pair *node_page__pair(const struct node_page *p, unsigned waited, unsigned had)
 {
-	const double begin = (double)s->t * NODE_ROW_S;
-	const double from = fmax(begin, l->start), to = fmin(begin + NODE_ROW_S, l->end);
+	const uint32_t *at = id_table__find(&p->pair_of, id_of_pair(waited, had));
 
-	for (unsigned i = 0; i < s->n; i++)
-		if (s->v[i].lane == l && !isnan(s->v[i].v[NODE_cpu_ms]))
-			return s->v[i].v[NODE_cpu_ms] / 1000;
-	return to > from && l->cores > 0 ? l->cores * (to - from) : 0;
+	return at ? &p->pairs[*at] : NULL;
+}
+
+/* The pair, new where there is none. *pair: NULL where there are too many. */
+static int find_pair(struct node_page *p, unsigned waited, unsigned had, struct node_pair **pair)
+{
+	const uint64_t id = id_of_pair(waited, had);
+	const uint32_t *at = id_table__find(&p->pair_of, id);
+
+	*pair = at ? &p->pairs[*at] : NULL;
+	if (at || p->npairs == PAIRS_MAX)
+		return 0;
+	if (room__grow(&p->pairs, p->npairs, 1, sizeof(*p->pairs)) ||
+	    !id_table__add(&p->pair_of, id, p->npairs))
+		return -ENOMEM;
+	*pair = &p->pairs[p->npairs++];
+	**pair = (struct node_pair){waited, had, 0, 0};
+	return 0;
 }
 
 static bool is_there(const struct slot *s, const struct node_lane *l)
@@ -158,41 +172,68 @@ static bool is_there(const struct slot *s, const struct node_lane *l)
 	return l->start < (double)(s->t + 1) * NODE_ROW_S && !(l->end <= (double)s->t * NODE_ROW_S);
 }
 
-/* Divides what a job waited for others among those that were there, by their CPU time. */
-static int divide(struct node_page *p, const struct slot *s, const struct at *a)
+/* Finds who was there, with the CPU seconds of each in these five minutes; of one without a row
+ * they are as many as its cores have. Rows are in the order of lanes. */
+static int weigh(const struct node_page *p, struct slot *s)
 {
+	const double begin = (double)s->t * NODE_ROW_S;
+	unsigned row = 0;
+
+	s->nthere = 0;
+	for (unsigned i = 0; i < p->nlanes; i++) {
+		const struct node_lane *l = &p->lanes[i];
+		const double from = fmax(begin, l->start), to = fmin(begin + NODE_ROW_S, l->end);
+		double w = to > from && l->cores > 0 ? l->cores * (to - from) : 0;
+
+		while (row < s->n && s->v[row].lane < l)
+			row++;
+		if (row < s->n && s->v[row].lane == l && !isnan(s->v[row].v[NODE_cpu_ms]))
+			w = s->v[row].v[NODE_cpu_ms] / 1000;
+		if (!is_there(s, l))
+			continue;
+		if (room__make(&s->there, &s->room, s->nthere + 1, sizeof(*s->there)))
+			return -ENOMEM;
+		s->there[s->nthere++] = (struct weight){i, w};
+	}
+	return 0;
+}
+
+/* Divides what a job waited for others among those that were there, by their CPU time. */
+static int divide(struct node_page *p, struct slot *s, const struct at *a)
+{
+	const unsigned waited = (unsigned)(a->lane - p->lanes);
 	const double wait_s = a->v[NODE_others_ms] / 1000;
 	double sum = 0;
 	unsigned n = 0;
+	int err = 0;
 
-	if (!(wait_s > 0))
+	if (!(wait_s > 0) || s->divided > DIVIDED_MAX)
 		return 0;
-	for (unsigned i = 0; i < p->nlanes; i++)
-		if (&p->lanes[i] != a->lane && is_there(s, &p->lanes[i])) {
-			sum += weight_of(s, &p->lanes[i]);
+	s->divided += s->nthere;
+	for (unsigned i = 0; i < s->nthere; i++)
+		if (s->there[i].lane != waited) {
+			sum += s->there[i].w;
 			n++;
 		}
-	for (unsigned i = 0; i < p->nlanes && sum > 0; i++) {
-		const struct node_lane *l = &p->lanes[i];
-		const double w = l != a->lane && is_there(s, l) ? weight_of(s, l) : 0;
-		struct node_pair *pair;
+	for (unsigned i = 0; !err && i < s->nthere && sum > 0; i++) {
+		const double w = s->there[i].lane == waited ? 0 : s->there[i].w;
+		struct node_pair *pair = NULL;
 
-		if (!(w > 0))
-			continue;
-		pair = pair_of(p, (unsigned)(a->lane - p->lanes), i);
+		if (w > 0)
+			err = find_pair(p, waited, s->there[i].lane, &pair);
 		if (!pair)
-			return -ENOMEM;
+			continue;
 		pair->wait_s += wait_s * w / sum;
 		pair->cpu_s += w + known__not_negative(a->v[NODE_cpu_ms] / 1000);
 	}
 	a->lane->by_known_s += sum > 0 ? wait_s : 0;
 	a->lane->exact_s += sum > 0 && n == 1 ? wait_s : 0;
-	return 0;
+	return err;
 }
 
 static int end_slot(struct node_page *p, struct slot *s)
 {
-	int err = 0;
+	int err = s->n ? weigh(p, s) : 0;
 
 	for (unsigned i = 0; i < s->n; i++)
 		add_sums(&s->v[i]);
@@ -259,6 +300,7 @@ static int read_rows(struct node_page *p, struct index *ix)
 	}
 	db_rows__end(&r);
 	free(s.v);
+	free(s.there);
 	return err;
 }
 
@@ -420,6 +462,7 @@ void node_page__free(struct node_page *p)
 	for (int i = 0; i < N_NODE_LINES; i++)
 		free(p->lines[i]);
 	free(p->pairs);
+	id_table__free(&p->pair_of);
 	for (unsigned i = 0; i < p->nevents; i++)
 		free(p->events[i].text);
 	free(p->events);

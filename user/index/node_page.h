@@ -7,6 +7,7 @@
 #ifndef JP_INDEX_NODE_PAGE_H
 #define JP_INDEX_NODE_PAGE_H
 
+#include "base/id_table.h"
 #include "index/query.h"
 
 struct node_about {
@@ -27,9 +28,8 @@ struct node_lane {
 	double cpu_s, wait_s, span_s, memory_mb, energy_j;
 	/* What had the CPU while it waited; with what nobody knows these add up to wait_s. */
 	double own_s, others_s, system_s, wakeup_s, quota_s, no_owner_s;
-	double by_known_s;   /* part of others_s that is divided among jobs (pairs) */
-	double exact_s;	     /* part of that in which only one other job was there */
-	unsigned first_pair; /* 1 + the first pair that may be of it; 0: there is none */
+	double by_known_s; /* part of others_s that is divided among jobs (pairs) */
+	double exact_s;	   /* part of that in which only one other job was there */
 };
 
 enum node_line {
@@ -69,6 +69,7 @@ struct node_page {
 	double *lines[N_NODE_LINES]; /* n each */
 	struct node_pair *pairs;
 	unsigned npairs;
+	struct id_table lane_of, pair_of; /* where they are in lanes and pairs */
 	struct node_event *events;
 	unsigned nevents;
 };
@@ -79,5 +80,7 @@ struct node_page {
 int node_page__read(struct node_page *p, struct index *ix, const char *node,
 		    const struct job_filter *f, const struct viewer *v);
 void node_page__free(struct node_page *p);
+/* NULL: one did not wait for the other, or there are too many pairs. */
+const struct node_pair *node_page__pair(const struct node_page *p, unsigned waited, unsigned had);
 
 #endif

@@ -23,35 +23,49 @@ static char *copy(const struct db_value *v)
 
 /* ---- nodes and kinds */
 
-static bool is_same(double a, double b)
+static uint64_t id_of_number(uint64_t hash, double v)
 {
-	return a == b || (isnan(a) && isnan(b));
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	return id__mix(hash, bits);
 }
 
 /* The kind of a node of this cluster, model and size; makes it. */
 static int find_kind(struct nodes_heat *h, const struct heat_kind *like, unsigned *kind)
 {
+	uint64_t id = id__mix(id__of_text(like->cluster), id__of_text(like->model));
+	const uint32_t *at;
 	struct heat_kind *k;
 
-	for (*kind = 0; *kind < h->nkinds; ++*kind) {
-		k = &h->kinds[*kind];
-		if (!strcmp(k->cluster, like->cluster) && !strcmp(k->model, like->model) &&
-		    is_same(k->cores, like->cores) && is_same(k->cpus, like->cpus) &&
-		    is_same(k->memory_mb, like->memory_mb))
-			return 0;
-	}
+	id = id_of_number(id_of_number(id_of_number(id, like->cores), like->cpus), like->memory_mb);
+	at = id_table__find(&h->kind_of, id);
+	*kind = at ? *at : h->nkinds;
+	if (at)
+		return 0;
 	if (room__grow(&h->kinds, h->nkinds, 1, sizeof(*h->kinds)))
 		return -ENOMEM;
 	k = &h->kinds[h->nkinds++];
 	*k = *like;
 	k->cluster = strdup(like->cluster);
 	k->model = strdup(like->model);
-	return k->cluster && k->model ? 0 : -ENOMEM;
+	return k->cluster && k->model && id_table__add(&h->kind_of, id, *kind) ? 0 : -ENOMEM;
+}
+
+/* Whether the node is to be left out; sure ones come first. */
+static bool is_left_out(struct nodes_heat *h, const char *cluster, bool is_sure)
+{
+	const uint64_t id = id__of_text(cluster);
+	const bool has_sure = id_table__find(&h->sure, id);
+
+	if (is_sure && !has_sure)
+		id_table__add(&h->sure, id, 1);
+	return !is_sure && has_sure;
 }
 
 #define MEMORY_STEP 1024.0 /* nodes of a kind differ by some MiB */
 
-/* A row: name, cluster, id, model, cores, cpus, memory. */
+/* A row: name, cluster, id, model, cores, cpus, memory, whether Slurm knows of a job there. */
 static int add_node(void *arg, const struct db_value *v)
 {
 	struct nodes_heat *h = arg;
@@ -66,10 +80,15 @@ static int add_node(void *arg, const struct db_value *v)
 	struct heat_node *n;
 	int err;
 
+	if (is_left_out(h, like.cluster, v[7].i))
+		return 0;
 	if (room__grow(&h->nodes, h->nnodes, 1, sizeof(*h->nodes)))
 		return -ENOMEM;
 	n = &h->nodes[h->nnodes++];
-	*n = (struct heat_node){.name = copy(&v[0]), .cluster = copy(&v[1]), .id = (int64_t)v[2].i};
+	*n = (struct heat_node){.name = copy(&v[0]),
+				.cluster = copy(&v[1]),
+				.id = (int64_t)v[2].i,
+				.is_sure = v[7].i};
 	err = find_kind(h, &like, &n->kind);
 	if (!err)
 		h->kinds[n->kind].nodes++;
@@ -89,21 +108,28 @@ static int read_nodes(struct nodes_heat *h, struct index *ix, const struct job_f
 	struct query q;
 
 	query__init(&q);
-	query__add(&q, "SELECT o.node, o.cluster, k.id, k.model, k.cores, k.cpus, k.memory_mb FROM "
-		       "(SELECT DISTINCT n.node AS node, j.cluster AS cluster FROM job j CROSS "
-		       "JOIN job_node n");
+	query__add(&q, "SELECT o.node, o.cluster, k.id, k.model, k.cores, k.cpus, k.memory_mb, "
+		       "o.sure FROM (SELECT a.node AS node, a.cluster AS cluster, MAX(a.sure) AS "
+		       "sure FROM (SELECT n.node AS node, j.cluster AS cluster, MAX(CASE WHEN "
+		       "j.sources IN (1, 3) THEN 1 ELSE 0 END) AS sure FROM job j CROSS JOIN "
+		       "job_node n");
 	query__where(&q, f, v);
-	query__add(&q, " AND n.job = j.id AND COALESCE(j.\"end\", j.start) >= ? UNION SELECT "
-		       "m.name, m.cluster FROM node m WHERE EXISTS (SELECT 1 FROM node_row r WHERE "
-		       "r.node = m.id AND r.t >= ? AND r.t < ?)) o LEFT JOIN node k ON k.cluster = "
+	query__add(&q, " AND n.job = j.id AND COALESCE(j.\"end\", j.start) >= ? GROUP BY n.node, "
+		       "j.cluster UNION ALL SELECT m.name, m.cluster, CASE WHEN EXISTS (SELECT 1 "
+		       "FROM node_row r JOIN job y ON y.id = r.job WHERE r.node = m.id AND r.t >= "
+		       "? AND r.t < ? AND y.sources IN (1, 3)) THEN 1 ELSE 0 END FROM node m WHERE "
+		       "EXISTS (SELECT 1 FROM node_row r WHERE r.node = m.id AND r.t >= ? AND r.t "
+		       "< ?)) a GROUP BY a.node, a.cluster) o LEFT JOIN node k ON k.cluster = "
 		       "o.cluster AND k.name = o.node");
 	query__arg(&q, db_value__int(h->from));
+	add_times(&q, h);
 	add_times(&q, h);
 	if (f->cluster) {
 		query__add(&q, " WHERE o.cluster = ?");
 		query__arg(&q, db_value__text(f->cluster));
 	}
-	query__add(&q, " ORDER BY k.cores DESC NULLS LAST, k.model, o.cluster, o.node");
+	query__add(&q,
+		   " ORDER BY o.sure DESC, k.cores DESC NULLS LAST, k.model, o.cluster, o.node");
 	return query__each(&q, ix->db, add_node, h);
 }
 
@@ -163,14 +189,15 @@ enum {
 	R_HIGH_J,
 	R_SYSTEM_J,
 	R_UNALLOCATED_J,
-	R_COLUMNS
+	R_COLUMNS,
+	R_JOB = R_COLUMNS
 };
 
 /* In the order of the table's key: sums made here take half of the time that GROUP BY takes. */
 static const char rows_sql[] =
 	"SELECT n.id, r.t, r.span_s, r.cpu_ms, r.wait_ms, r.memory_mb, r.node_idle_ms, "
 	"r.node_memory_mb, r.node_energy_j, r.energy_j, r.energy_low_j, r.energy_high_j, "
-	"r.node_system_j, r.node_unallocated_j FROM node n CROSS JOIN node_row r WHERE "
+	"r.node_system_j, r.node_unallocated_j, r.job FROM node n CROSS JOIN node_row r WHERE "
 	"r.node = n.id AND r.t >= ? AND r.t < ? ORDER BY n.id, r.t, r.job";
 
 /* The rows of one node in the same five minutes: sums of what is of jobs. What the node did is in
@@ -293,15 +320,21 @@ struct step {
 	struct sums sums;
 };
 
+static int node_of_id(const struct nodes_heat *h, struct heat_node **ids, int64_t id)
+{
+	struct heat_node key = {.id = id}, *want = &key;
+	struct heat_node **found =
+		bsearch(&want, ids, h->nnodes, sizeof(struct heat_node *), compare_ids);
+
+	return found ? (int)(*found - h->nodes) : -1;
+}
+
 static void begin_step(struct step *p, const struct nodes_heat *h, struct heat_node **ids,
 		       const struct slot *s, unsigned step)
 {
-	struct heat_node key = {.id = s->node}, *want = &key, **found;
-
 	if (p->id != s->node) {
-		found = bsearch(&want, ids, h->nnodes, sizeof(struct heat_node *), compare_ids);
 		p->id = s->node;
-		p->node = found ? (int)(*found - h->nodes) : -1;
+		p->node = node_of_id(h, ids, s->node);
 	}
 	p->step = step;
 	p->sums = no_sums();
@@ -323,12 +356,29 @@ static void take_slot(struct nodes_heat *h, struct step *p, struct heat_node **i
 	add_energy(&h->energy[step], s->v);
 }
 
+static uint64_t id_of_job(int64_t job)
+{
+	return id__mix(1, (uint64_t)job);
+}
+
+static bool is_doubted(const struct nodes_heat *h, struct heat_node **ids, const struct db_value *v)
+{
+	int node;
+
+	if (!h->doubted.n || !id_table__find(&h->doubted, id_of_job(v[R_JOB].i)))
+		return false;
+	node = node_of_id(h, ids, v[R_NODE].i);
+	return node >= 0 && h->nodes[node].is_sure;
+}
+
 static int take_rows(struct nodes_heat *h, struct db_rows *r, struct heat_node **ids)
 {
 	struct step p = {.id = -1, .node = -1};
 	struct slot s = {.node = -1};
 
 	while (db_rows__next(r)) {
+		if (is_doubted(h, ids, r->v))
+			continue;
 		if (s.node != r->v[R_NODE].i || s.t != r->v[R_T].i) {
 			if (s.node >= 0)
 				take_slot(h, &p, ids, &s);
@@ -341,6 +391,25 @@ static int take_rows(struct nodes_heat *h, struct db_rows *r, struct heat_node *
 	if (p.node >= 0)
 		end_step(h, &p.sums, (unsigned)p.node, p.step);
 	return r->err;
+}
+
+static int add_doubted(void *arg, const struct db_value *v)
+{
+	struct nodes_heat *h = arg;
+
+	return id_table__add(&h->doubted, id_of_job(v[0].i), 1) ? 0 : -ENOMEM;
+}
+
+/* Lists the jobs with rows of which Slurm does not know. */
+static int read_doubted(struct nodes_heat *h, struct index *ix)
+{
+	struct query q;
+
+	query__init(&q);
+	query__add(&q, "SELECT j.id FROM job j WHERE j.sources = 2 AND j.id IN (SELECT DISTINCT "
+		       "r.job FROM node_row r WHERE r.t >= ? AND r.t < ?)");
+	add_times(&q, h);
+	return query__each(&q, ix->db, add_doubted, h);
 }
 
 static int read_rows(struct nodes_heat *h, struct index *ix)
@@ -361,12 +430,26 @@ static int read_rows(struct nodes_heat *h, struct index *ix)
 
 /* ---- when jobs were there */
 
+static uint64_t id_of_node(const char *name, const char *cluster)
+{
+	return id__mix(id__of_text(name), id__of_text(cluster));
+}
+
+static int list_nodes(struct nodes_heat *h)
+{
+	bool ok = true;
+
+	for (unsigned i = 0; i < h->nnodes && ok; i++)
+		ok = id_table__add(&h->node_of, id_of_node(h->nodes[i].name, h->nodes[i].cluster),
+				   i);
+	return ok ? 0 : -ENOMEM;
+}
+
 static int find_node(const struct nodes_heat *h, const char *name, const char *cluster)
 {
-	for (unsigned i = 0; i < h->nnodes; i++)
-		if (!strcmp(h->nodes[i].name, name) && !strcmp(h->nodes[i].cluster, cluster))
-			return (int)i;
-	return -1;
+	const uint32_t *at = id_table__find(&h->node_of, id_of_node(name, cluster));
+
+	return at ? (int)*at : -1;
 }
 
 static void mark_job(struct nodes_heat *h, int node, double start, double end)
@@ -383,10 +466,10 @@ static int read_jobs(struct nodes_heat *h, struct index *ix, const struct job_fi
 {
 	struct db_rows r = {0};
 	struct query q;
-	int node = -1, err = query__init(&q);
+	int err = query__init(&q);
 
 	query__add(&q, "SELECT n.node, j.cluster, j.start, COALESCE(j.\"end\", j.start + "
-		       "j.elapsed_s, j.start) FROM job j CROSS JOIN job_node n");
+		       "j.elapsed_s, j.start), j.sources FROM job j CROSS JOIN job_node n");
 	if (!err)
 		err = query__where(&q, f, v);
 	query__add(&q, " AND n.job = j.id AND COALESCE(j.\"end\", j.start) >= ? ORDER BY n.node, "
@@ -395,10 +478,9 @@ static int read_jobs(struct nodes_heat *h, struct index *ix, const struct job_fi
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	while (!err && db_rows__next(&r)) {
-		if (node < 0 || strcmp(h->nodes[node].name, r.v[0].text) != 0 ||
-		    strcmp(h->nodes[node].cluster, r.v[1].text) != 0)
-			node = find_node(h, r.v[0].text, r.v[1].text);
-		if (node >= 0)
+		const int node = find_node(h, r.v[0].text, r.v[1].text);
+
+		if (node >= 0 && (!h->nodes[node].is_sure || r.v[4].i & ROW_SOURCE_SLURM))
 			mark_job(h, node, db_value__number(&r.v[2]), db_value__number(&r.v[3]));
 	}
 	err = err ? err : r.err;
@@ -447,7 +529,11 @@ int nodes_heat__read(struct nodes_heat *h, struct index *ix, const struct job_fi
 	if (!err && h->nnodes)
 		qsort(h->nodes, h->nnodes, sizeof(*h->nodes), by_kind);
 	if (!err)
+		err = list_nodes(h);
+	if (!err)
 		err = make_room(h);
+	if (!err && h->sure.n)
+		err = read_doubted(h, ix);
 	if (!err)
 		err = read_rows(h, ix);
 	return err ? err : read_jobs(h, ix, &of, v);
@@ -469,5 +555,9 @@ void nodes_heat__free(struct nodes_heat *h)
 		free(h->v[i]);
 	free(h->had_job);
 	free(h->energy);
+	id_table__free(&h->kind_of);
+	id_table__free(&h->node_of);
+	id_table__free(&h->sure);
+	id_table__free(&h->doubted);
 	*h = (struct nodes_heat){0};
 }

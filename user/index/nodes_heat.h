@@ -3,6 +3,7 @@
 #ifndef JP_INDEX_NODES_HEAT_H
 #define JP_INDEX_NODES_HEAT_H
 
+#include "base/id_table.h"
 #include "index/query.h"
 
 #define HEAT_STEP_S 3600
@@ -26,6 +27,7 @@ struct heat_node {
 	char *name, *cluster;
 	int64_t id;    /* in the table of nodes; 0: it has no rows */
 	unsigned kind; /* index */
+	bool is_sure;  /* Slurm's accounting knows of a job there */
 };
 
 /* J in a step, of all nodes that are known; NaN: of none. */
@@ -47,9 +49,14 @@ struct nodes_heat {
 	double *v[N_HEATS];	    /* nnodes x steps; NaN: not known */
 	bool *had_job;		    /* nnodes x steps: some job was there */
 	struct heat_energy *energy; /* steps */
+	/* By hashes: places in kinds and nodes; clusters that have sure nodes; jobs that have rows
+	 * and of which Slurm does not know. */
+	struct id_table kind_of, node_of, sure, doubted;
 };
 
-/* Reads all nodes from f->since to f->until, both known, of f->cluster; nothing if the viewer may
+/* Anybody can write profiles of jobs that were on any nodes: in a cluster where Slurm's accounting
+ * knows of jobs, nodes where it knows of none are left out, and on the others its jobs alone count.
+ * Reads all nodes from f->since to f->until, both known, of f->cluster; nothing if the viewer may
  * not see all. 0 or -errno, logged. nodes_heat__free() in both cases. */
 int nodes_heat__read(struct nodes_heat *h, struct index *ix, const struct job_filter *f,
 		     const struct viewer *v);

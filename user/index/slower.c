@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/id_table.h"
 #include "base/room.h"
 
 static int ascending(const void *a, const void *b)
@@ -255,6 +256,7 @@ struct nodes {
 	struct string_list texts;
 	/* The node whose rows are being read. */
 	struct slower_node one;
+	bool is_sure; /* Slurm knows of a job there */
 	struct list took;
 	int64_t last_job;
 };
@@ -339,7 +341,23 @@ static int end_node(struct nodes *n)
 	return 0;
 }
 
-enum { NODE, CLUSTER, JOB, FAILED, PLACE };
+/* Anybody can write profiles of jobs that were on any node: of a node where jobs were of which
+ * Slurm's accounting knows, these count alone. */
+enum counts { COUNTS, COUNTS_ANEW, DOES_NOT_COUNT };
+
+static enum counts count_of(bool *is_sure, const struct db_value *sources)
+{
+	const bool knows = sources->i & ROW_SOURCE_SLURM;
+
+	if (knows == *is_sure)
+		return COUNTS;
+	if (!knows)
+		return DOES_NOT_COUNT;
+	*is_sure = true;
+	return COUNTS_ANEW;
+}
+
+enum { NODE, CLUSTER, JOB, FAILED, PLACE, SOURCES };
 
 static int begin_node(struct nodes *n, const struct db_value *v)
 {
@@ -349,6 +367,7 @@ static int begin_node(struct nodes *n, const struct db_value *v)
 				      .cluster = own(&n->texts, text_of(&v[CLUSTER]))};
 	n->took.n = 0;
 	n->last_job = -1;
+	n->is_sure = false;
 	return err || (n->one.node && n->one.cluster) ? err : -ENOMEM;
 }
 
@@ -359,9 +378,15 @@ static int add_node_row(struct nodes *n, const struct db_value *v)
 			    strcmp(n->one.cluster, text_of(&v[CLUSTER])) != 0;
 	int err = is_new ? begin_node(n, v) : 0;
 	const struct ratio job = {.job = v[JOB].i}, *r;
+	enum counts how;
 
 	if (err)
 		return err;
+	how = count_of(&n->is_sure, &v[SOURCES]);
+	if (how == DOES_NOT_COUNT)
+		return 0;
+	if (how == COUNTS_ANEW)
+		n->took.n = n->one.found = n->one.failed = 0;
 	n->one.found += v[PLACE].type == DB_TEXT && slower__names_node(v[PLACE].text, n->one.node);
 	if (v[JOB].i == n->last_job)
 		return 0;
@@ -379,9 +404,10 @@ static int read_nodes(struct nodes *n, struct index *ix, const struct job_filter
 	int err = query__init(&q);
 
 	/* CROSS JOIN, for SQLite would read all nodes of all times in their order. */
-	query__add(&q, "SELECT n.node, j.cluster, j.id, CASE WHEN j.state = 'NODE_FAIL' THEN 1 "
-		       "ELSE 0 END, f.place FROM job j LEFT JOIN finding f ON f.job = j.id "
-		       "AND f.rule IN ('node.slow', 'cpu.slow_clock') CROSS JOIN job_node n");
+	query__add(&q,
+		   "SELECT n.node, j.cluster, j.id, CASE WHEN j.state = 'NODE_FAIL' THEN 1 "
+		   "ELSE 0 END, f.place, j.sources FROM job j LEFT JOIN finding f ON f.job = j.id "
+		   "AND f.rule IN ('node.slow', 'cpu.slow_clock') CROSS JOIN job_node n");
 	if (!err)
 		err = query__where(&q, f, v);
 	query__add(&q, " AND n.job = j.id ORDER BY n.node, j.cluster, j.id");
@@ -446,24 +472,23 @@ struct speeds {
 	/* The runs of the node whose rows are being read. */
 	struct run *runs;
 	size_t nruns, room;
+	bool is_sure; /* as of struct nodes */
 	struct list sorted;
 };
 
-enum { S_NODE, S_CLUSTER, S_MODEL, S_CORES, S_JOB };
+enum { S_NODE, S_CLUSTER, S_MODEL, S_CORES, S_JOB, S_SOURCES };
 
 /* A number for each cluster, model and size, in the order in which they come. */
-static unsigned kind_of(struct string_list *kinds, const struct db_value *v)
+static int find_kind(struct id_table *kinds, const struct db_value *v, unsigned *kind)
 {
 	char text[1200];
+	const uint32_t *at;
 
 	snprintf(text, sizeof(text), "%.500s|%.500s|%.0f", text_of(&v[S_CLUSTER]),
 		 text_of(&v[S_MODEL]), db_value__number(&v[S_CORES]));
-	for (unsigned i = 0; i < kinds->n; i++)
-		if (!strcmp(kinds->v[i], text))
-			return i;
-	if (string_list__append(kinds, text))
-		return 0;
-	return kinds->n - 1;
+	at = id_table__find(kinds, id__of_text(text));
+	*kind = at ? *at : (unsigned)kinds->n;
+	return at || id_table__add(kinds, id__of_text(text), *kind) ? 0 : -ENOMEM;
 }
 
 static int latest_first(const void *a, const void *b)
@@ -520,17 +545,21 @@ static int end_speed(struct speeds *s)
 	return 0;
 }
 
-static int begin_speed(struct speeds *s, struct string_list *kinds, const struct db_value *v)
+static int begin_speed(struct speeds *s, struct id_table *kinds, const struct db_value *v)
 {
+	unsigned kind = 0;
 	int err = end_speed(s);
 
+	if (!err)
+		err = find_kind(kinds, v, &kind);
 	if (err)
 		return err;
+	s->is_sure = false;
 	if (room__grow(&s->v, s->n, 1, sizeof(*s->v)))
 		return -ENOMEM;
 	s->v[s->n] = (struct slower_speed){.node = own(&s->of.texts, text_of(&v[S_NODE])),
 					   .cluster = own(&s->of.texts, text_of(&v[S_CLUSTER])),
-					   .kind = kind_of(kinds, v),
+					   .kind = kind,
 					   .speed = NAN,
 					   .usual = NAN,
 					   .spread = NAN,
@@ -540,14 +569,19 @@ static int begin_speed(struct speeds *s, struct string_list *kinds, const struct
 	return s->v[s->n].node && s->v[s->n++].cluster ? 0 : -ENOMEM;
 }
 
-static int add_speed_row(struct speeds *s, struct string_list *kinds, const struct db_value *v)
+static int add_speed_row(struct speeds *s, struct id_table *kinds, const struct db_value *v)
 {
 	const struct slower_speed *last = s->n ? &s->v[s->n - 1] : NULL;
 	const struct ratio job = {.job = v[S_JOB].i}, *r;
 	const bool is_new = !last || strcmp(last->node, text_of(&v[S_NODE])) != 0 ||
 			    strcmp(last->cluster, text_of(&v[S_CLUSTER])) != 0;
 	int err = is_new ? begin_speed(s, kinds, v) : 0;
+	const enum counts how = count_of(&s->is_sure, &v[S_SOURCES]);
 
+	if (how == COUNTS_ANEW)
+		s->nruns = 0;
+	if (how == DOES_NOT_COUNT)
+		return err;
 	r = s->of.n ? bsearch(&job, s->of.ratios, s->of.n, sizeof(*s->of.ratios), by_job) : NULL;
 	if (err || !r)
 		return err;
@@ -560,12 +594,12 @@ static int add_speed_row(struct speeds *s, struct string_list *kinds, const stru
 static int read_speeds(struct speeds *s, struct index *ix, const struct job_filter *f,
 		       const struct viewer *v)
 {
-	struct string_list kinds = {0};
+	struct id_table kinds = {0};
 	struct db_rows rows = {0};
 	struct query q;
 	int err = query__init(&q);
 
-	query__add(&q, "SELECT n.node, j.cluster, k.model, k.cores, j.id FROM job j "
+	query__add(&q, "SELECT n.node, j.cluster, k.model, k.cores, j.id, j.sources FROM job j "
 		       "CROSS JOIN job_node n LEFT JOIN node k ON k.cluster = j.cluster AND "
 		       "k.name = n.node");
 	if (!err)
@@ -578,7 +612,7 @@ static int read_speeds(struct speeds *s, struct index *ix, const struct job_filt
 	err = err ? err : rows.err;
 	db_rows__end(&rows);
 	query__free(&q);
-	string_list__free(&kinds);
+	id_table__free(&kinds);
 	return err ? err : end_speed(s);
 }
 

@@ -7,6 +7,7 @@ terminal, before a jobprofd of the test's own."""
 import errno
 import struct
 import sys
+import unicodedata
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
 import screenlib
@@ -137,6 +138,14 @@ def hostile_names():
     n.stop()
     is_true("nothing but characters comes out", "\x1b" not in out and "\x07" not in out and "\u202e" not in out and
             "a\\x1b]0;x\\x07b" in out, out)
+    wide = lambda text: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    n = Node([(7, "\u4e16" * 9, "\U0001f600\uac00" * 15, "0", [1.0]), (8, "b", "\u4e16\u754c" * 2, "0", [1.0])]).start()
+    for columns in (80, 81, 120, 50):
+        lines = top("-b", "-n", "1", "-w", str(columns))[1].splitlines()
+        is_true("names of wide characters: no more than %d columns" % columns, max(map(wide, lines)) <= columns, lines)
+    lines = top("-b", "-n", "1", "-w", "120")[1].splitlines()
+    n.stop()
+    is_equal("names of wide characters: their columns", len({wide(l[:l.rindex("\u4e16\u754c")]) for l in lines if "\u4e16\u754c" in l} | {wide(next(l for l in lines if "NAME" in l).partition("NAME")[0]) + 4}), 1)
 
 
 def terminal(jobs=JOBS, *args, lines=24, columns=80, env=ENV):

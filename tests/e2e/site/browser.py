@@ -50,7 +50,7 @@ class Relay(socketserver.ThreadingTCPServer):
                 with contextlib.suppress(ConnectionError, TimeoutError):
                     relay.pass_on(self.request)
         super().__init__(("127.0.0.1", 0), Handler)
-        self.path, self.user = server.socket, user
+        self.path, self.user, self.seen = server.socket, user, []
         self.base = "http://127.0.0.1:%d" % self.server_address[1]
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -66,7 +66,11 @@ class Relay(socketserver.ThreadingTCPServer):
         s.settimeout(60)
         s.connect(self.path)
         s.sendall(b"\r\n".join(lines + [b"X-Remote-User: " + self.user.encode(), b"Connection: close"]) + b"\r\n\r\n")
+        status = None
         while part := s.recv(65536):
+            if not status:
+                status = int(part.split(b" ")[1])
+                self.seen.append((status, (re.search(rb"(?i)\nsec-fetch-dest: *(\w+)", head) or [b"", b""])[1].decode(), lines[0].decode()))
             client.sendall(part)
         s.close()
 
@@ -260,6 +264,25 @@ def sums_are_those_of_sql():
                 is_equal("sums, /usage by %s of %s" % (by, who), (wrong[:3], len(got)), ([], len(want)))
 
 
+def from_another_origin():
+    """A page of another site, or of another port of the same host, gets nothing, and what it asks for is not even made, but for what opens in a window of its own."""
+    need_browser()
+    s = Server("--database", index(), "--proxy-user", "root")
+    try:
+        for host in ("localhost", "127.0.0.1"):
+            relay = Relay(s, USER)
+            p = subprocess.run(["node", os.path.join(WEB, "elsewhere.js"), relay.base + "/", host], capture_output=True, text=True, timeout=120)
+            got = json.loads(p.stdout or "{}")
+            is_equal("browser, a page at %s: gets nothing" % host, (len(got) > 10, {k: v for k, v in got.items() if v != "none"}, p.stderr), (True, {}, ""))
+            is_true("browser, a page at %s: asks" % host, {"script", "iframe", "object", "image", "style", "empty", "document"} <= {d for _, d, _ in relay.seen}, relay.seen)
+            mine = next(i for i, (_, d, _) in enumerate(relay.seen) if d == "document")
+            is_equal("browser, a page at %s: all is refused, but a window" % host, [x for x in relay.seen[:mine] if x[0] not in (403, 405)], [])
+            relay.shutdown()
+            relay.server_close()
+    finally:
+        s.end()
+
+
 @in_full
 def everywhere():
     """Each page in each look, for each viewer and state."""
@@ -282,4 +305,4 @@ def everywhere():
 
 
 if __name__ == "__main__":
-    run_tests((sums_are_those_of_sql, as_staff, as_user_and_without_jobs, refusals, refusals_in_all_looks, moves, everywhere))
+    run_tests((sums_are_those_of_sql, as_staff, as_user_and_without_jobs, refusals, from_another_origin, refusals_in_all_looks, moves, everywhere))

@@ -303,13 +303,16 @@ def is_named(place, node):
 
 
 def slow_nodes(now):
+    """Of a node where jobs were of which Slurm knows, these count alone."""
     took, fails, found = (collections.defaultdict(list) for _ in range(3))
+    sure = {(r["cluster"], name) for r in now if r["sources"] & 1 for name in r["node_names"] or ()}
+    nodes_of = lambda r: [name for name in r["node_names"] or () if r["sources"] & 1 or (r["cluster"], name) not in sure]
     for rows in by_shape(now).values():
         for r in rows if len(rows) >= 5 else ():
-            for name in r["node_names"] or ():
+            for name in nodes_of(r):
                 took[r["cluster"], name].append(r["elapsed_s"] / statistics.median(x["elapsed_s"] for x in rows))
     for r in now:
-        for name in r["node_names"] or ():
+        for name in nodes_of(r):
             fails[r["cluster"], name] += [1] if r["state"] == "NODE_FAIL" else []
             found[r["cluster"], name] += [f for f in r["finding_list"] or () if f["id"] in ("node.slow", "cpu.slow_clock") and is_named(f["where"], name)]
     out = []

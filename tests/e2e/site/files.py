@@ -119,6 +119,47 @@ def nothing_else():
     is_equal("files: nor anything beside", sorted(os.listdir(os.path.dirname(at))) + sorted(os.listdir(at)), ["site", ".htaccess", ".jobprof-site", "all", "assets", "project", "user"])
 
 
+def not_where_others_write():
+    """In a directory of another user, or with folders of another's, that user would read all that is put there: by its group, or its list of who may."""
+    theirs = pwd.getpwnam("games")
+    def refused(title, change, at=None):
+        top = tmpdir("theirs")
+        at = at or os.path.join(top, "site")
+        os.makedirs(at, exist_ok=True)
+        change(at)
+        p = call("site", "build", at, "--database", of_recent())
+        found = [f for f in all_files(at) if f.endswith(".html") or f.endswith(".js")]
+        is_true("files, %s: nothing is written there, which is said" % title, p.returncode == 1 and "others than root and this user may write there" in p.stderr and not found, (p.returncode, p.stderr, found[:3]))
+    def give(at, mode=0o2755):
+        os.chown(at, theirs.pw_uid, theirs.pw_gid)
+        os.chmod(at, mode)
+    def marked(at):
+        open(os.path.join(at, ".jobprof-site"), "w").close()
+        give(at)
+    refused("an empty directory of another user", give)
+    refused("one that is as if site build had made it", marked)
+    refused("one that its group may write to", lambda at: os.chmod(at, 0o2770))
+    refused("one that all may write to", lambda at: os.chmod(at, 0o1777))
+    for folders in (("user",), ("user", "user/nobody"), ("project",), ("all",), ("assets",)):
+        def planted(at):
+            build(of_recent(), at)
+            for f in all_files(at).values():
+                os.remove(f)
+            open(os.path.join(at, ".jobprof-site"), "w").close()
+            give(os.path.join(at, folders[-1]))
+        at = os.path.join(tmpdir("planted"), "site")
+        planted(at)
+        p = call("site", "build", at, "--database", of_recent())
+        found = [f for f in all_files(os.path.join(at, folders[-1]))]
+        is_true("files, %s is another user's: nothing is written there" % folders[-1], p.returncode == 1 and "others than root" in p.stderr and not found, (p.returncode, p.stderr, found[:3]))
+    at, mask = os.path.join(tmpdir("mask"), "site"), os.umask(0o077)
+    try:
+        build(of_recent(), at)
+    finally:
+        os.umask(mask)
+    is_equal("files: the mask of who calls means nothing", {oct(os.stat(d).st_mode & 0o7777) for d, _, _ in os.walk(at)}, {"0o750"})
+
+
 def who_coordinates():
     """On the cluster of the jobs, since a day at most; names that are words of Apache's are none."""
     rows = recent()
@@ -212,4 +253,4 @@ def links_without_a_server():
 
 
 if __name__ == "__main__":
-    run_tests((a_folder_for_each, only_what_changed, nothing_else, who_coordinates, pages_of_jobs, by_apache, links_without_a_server))
+    run_tests((a_folder_for_each, only_what_changed, nothing_else, not_where_others_write, who_coordinates, pages_of_jobs, by_apache, links_without_a_server))

@@ -330,6 +330,21 @@ def who_is_believed():
     is_equal("if most say otherwise, it has changed", sql(path, "SELECT cores FROM node WHERE name = 'n2'"), [(16.0,)])
 
 
+def crowded():
+    """Anybody can write profiles of hundreds of jobs that were on a node at once: its page is still there, and its rows add up."""
+    path = os.path.join(tmpdir("crowded"), "index.db")
+    n, first = 400, BEGIN // SLOT * SLOT
+    values = {name: 1000 for name in NAMES} | {"wait_ms": 7000, "others_ms": 2000}
+    write(path, [base(i + 1, start=first, end=first + 600, elapsed_s=600, user="evil", node_rows=[of_node(first=first, n=2, **values)]) for i in range(n)])
+    got = as_json("node", "-w", "n1", "--since", "34d", "--database", path)
+    rows = got["ledger"]["rows"]
+    add_up = [differ(r["wait_s"], sum(r[k] for k in ("own_s", "other_job_s", "system_s", "wakeup_s", "quota_s", "no_owner_s")) + sum(x or 0 for x in r["by_job_s"])) for r in rows]
+    is_equal("crowded: all jobs, and rows that add up", (len(got["lanes"]), len(rows), sum(add_up)), (n, 40, 0))
+    is_true("crowded: each of the others had its part", all(x is None or not differ(x, 4 / (n - 1)) for r in rows[:1] for x in r["by_job_s"]), rows[0])
+    text = call("node", "-w", "n1", "--since", "34d", "--database", path)
+    is_equal("crowded: as text", (text.returncode, text.stderr), (0, ""))
+
+
 def ages():
     path = os.path.join(tmpdir("ages"), "index.db")
     old = NOW - 36 * 86400
@@ -448,6 +463,29 @@ def hours():
     is_true("nodes: text", "2 nodes" in text and "n1" in text and "before" in text, text)
 
 
+def hours_of_others():
+    """In a cluster that Slurm knows, a profile of a job that it does not know adds no node, and nothing to nodes of others; elsewhere it does."""
+    path = os.path.join(tmpdir("others"), "index.db")
+    values = {name: 1000 for name in NAMES}
+    sure = [base(k, sources=3, node_names=["n%d" % k], node_rows=[of_node("n%d" % k, n=12, **values)]) for k in (1, 2)]
+    old = base(3, sources=3, start=NOW - 30 * 86400, end=BEGIN + 900, elapsed_s=BEGIN + 900 - NOW + 30 * 86400, node_names=["n3"], node_rows=[of_node("n3", **values)])  # that began long before
+    write(path, [*sure, old])
+    ask = lambda: {k: v for k, v in as_json("nodes", "--since", "7d", "--database", path).items() if k in ("heat", "nodes", "kinds", "energy", "last", "slow")}
+    want = ask()
+    is_equal("hours of others: nodes that Slurm knows", [n["node"] for n in want["nodes"]], ["n1", "n2", "n3"])
+    huge = {"wait_ms": 2 ** 31 - 1, "cpu_ms": 2400000, "memory_mb": 10 ** 6, "node_memory_mb": 10 ** 6, "node_energy_j": 10 ** 6, "span_s": 300, "node_idle_ms": 0}
+    names = ["n1", "n2", "n3"] + ["z%d" % k for k in range(300)]
+    forged = lambda number, **more: base(number, nodes=len(names), cpus=8 * len(names), user="evil", node_names=names, node_rows=[{**of_node(n, n=12, **huge), "kind": {"model": n, "cores": 8, "cpus": 8}} for n in names], **more)
+    write(path, [forged(10), forged(11, start=BEGIN - 20 * 86400, elapsed_s=3600 + 20 * 86400)])
+    got = ask()
+    is_equal("hours of others: as before", {k: got[k] == v for k, v in want.items()}, dict.fromkeys(want, True))
+    write(path, [forged(12, cluster="d")])
+    is_equal("hours of others: in a cluster without Slurm's word they are there", len(ask()["nodes"]), 3 + len(names))
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE job SET sources = 3")
+    is_equal("hours of others: as they are when Slurm knows the job", len(ask()["nodes"]), 3 + 2 * len(names) - 3)
+
+
 def speeds():
     """Runs of five applications on nine nodes; those on n5 take a fifth longer since three days."""
     rows, number = [], 0
@@ -478,6 +516,12 @@ def speeds():
     lost = sum(r["elapsed_s"] * 8 * (1 - speed["n5"]) for r in mine if r["start"] >= s["since"])
     is_equal("speeds: what that cost", [differ(s["lost_core_s"], lost), sum(x["runs"] for x in s["seen_in"]) > 0], [False, True])
     same_as_csv(path, ("nodes",), "slow", got["slow"])
+    forged = [{**r, "job_id": 1000 + i, "user": "evil", "name": "forged", "elapsed_s": r["elapsed_s"] // (1 if r["node_names"] == ["n2"] else 4), "sources": 2, "state": ("COMPLETED", "NODE_FAIL")[i % 9 == 0], "findings": 1,
+               "finding_list": [{"id": "node.slow", "text": "slow", "severity": "bad", "where": "n2", "cost": {"core_s": 5}}]} for i, r in enumerate(rows) if r["name"] == "appa"]
+    write(path, forged)
+    again = as_json("nodes", "--database", path)
+    is_equal("speeds: profiles of jobs of which Slurm knows nothing make no node slow", [s["node"] for s in again["slow"]], ["n5"])
+    is_equal("speeds: nor is a node in the digest by them", [n["node"] for n in as_json("digest", "--since", "34d", "--database", path)["nodes"]], ["n5"])
     one = as_json("node", "-w", "n2", "--database", path, "--since", "7d")
     same_as_csv(path, ("node", "-w", "n2", "--since", "7d"), "speed", one["speed"]["nodes"])
     is_equal("node: speed beside all of its kind", [[(n["node"], differ(n["speed"], speed[n["node"]]), n["is_slow"]) for n in one["speed"]["nodes"]], differ(one["speed"]["speed"], speed["n2"])],
@@ -572,4 +616,4 @@ def both_engines():
 
 
 if __name__ == "__main__":
-    run_tests((rows_are_the_tables, ledger, lines, lanes, stored_rows, exported_rows, hostile_values, who_is_believed, ages, rights, hours, speeds, changes, now_running, both_engines))
+    run_tests((rows_are_the_tables, ledger, lines, lanes, stored_rows, exported_rows, hostile_values, who_is_believed, crowded, ages, rights, hours, hours_of_others, speeds, changes, now_running, both_engines))

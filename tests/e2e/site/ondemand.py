@@ -113,7 +113,7 @@ def not_of_others():
 
 def app_as(uid, home):
     """Calls the Passenger app as OnDemand's nginx of that user does: PATH_INFO, query -> status, headers, body."""
-    def call(path, query="", method="GET"):
+    def call(path, query="", method="GET", **more):
         def work():
             os.setgroups([])
             os.setgid(uid)
@@ -124,7 +124,7 @@ def app_as(uid, home):
             spec.loader.exec_module(app)
             environ, said = {}, []
             wsgiref.util.setup_testing_defaults(environ)
-            environ.update(REQUEST_METHOD=method, SCRIPT_NAME="/pun/sys/jobprof", PATH_INFO=path, QUERY_STRING=query)
+            environ.update(REQUEST_METHOD=method, SCRIPT_NAME="/pun/sys/jobprof", PATH_INFO=path, QUERY_STRING=query, **more)
             out = wsgiref.validate.validator(app.application)(environ, lambda status, headers, exc=None: said.append((status, headers)))
             body = b"".join(out)
             out.close()
@@ -150,6 +150,8 @@ def an_app_of_the_user():
     for path, query, method, status in (("/jobs", "since=all", "POST", 405), ("/../etc/passwd", "", "GET", 400), ("/jobs", "database=/etc/passwd", "GET", 400), ("/jobs?user=x", "", "GET", 400), ("/nope", "", "GET", 404), ("/j\xf6bs", "", "GET", 400), ("/jobs\0", "", "GET", 400), ("/jobs", "name=\0", "GET", 400), ("/jobs", "name=\r\nX: y", "GET", 400), ("/j\u20acbs", "", "GET", 400),
                                         ("/job/99", "", "GET", 403)):
         is_equal("app, %s %r: %d" % (method, path + "?" + query, status), ask(path, query, method)[0], status)
+    for site_, as_, status in (("cross-site", "script", 403), ("same-site", "iframe", 403), ("cross-site", "document", 200), ("same-origin", "empty", 200), ("none", "document", 200)):
+        is_equal("app, fetched %s as %s: %d" % (site_, as_, status), ask("/jobs.json", "since=all", HTTP_SEC_FETCH_SITE=site_, HTTP_SEC_FETCH_DEST=as_)[0], status)
     root = app_as(OTHER, home)
     is_true("app: of another user none of these", root("/job/1")[0] != 200 and root("/jobs.json", "since=all")[0] != 200, root("/jobs.json", "since=all"))
 

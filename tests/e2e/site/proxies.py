@@ -4,6 +4,7 @@
 logs in sees own jobs, whatever a browser claims; the pages' policy and links are whole below /jobprof/; events come at once."""
 
 import base64
+import contextlib
 import functools
 import os
 import shutil
@@ -161,6 +162,26 @@ def claims(p, name):
         is_true("%s, %s: no page" % (name, address), 400 <= status < 500 and b"root:" not in body, (status, body[:100]))
 
 
+ODD = (b"X-Remote-User : root", b"X-Remote-User\t: root", b"X-A: b\r\n X-Remote-User: root", b"X-Remote-User:\r\n root", b"X.Remote.User: root", b"X-Remote-User\0: root", b"X-A: b\rX-Remote-User: root", b"X-A: b\nX-Remote-User: root",
+       b"Expect: 100-continue", b"Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings, X-Remote-User\r\nHTTP2-Settings: AAMAAABkAAQAAP__", b"Content-Length: 4\r\nTransfer-Encoding: chunked", b"Transfer-Encoding: chunked\r\nTrailer: X-Remote-User")
+
+
+def odd_requests(p, name):
+    """However a browser spells the header, and whatever stands behind its request: own jobs, or none."""
+    own = sum(r["user"] == "nobody" for r in of_two()[1])
+    login = b"Authorization: Basic " + base64.b64encode(b"nobody:" + PASSWORD.encode())
+    behind = {10: b"0\r\n\r\nGET /jobs.json?since=all HTTP/1.1\r\nHost: x\r\nX-Remote-User: root\r\n\r\n", 11: b"0\r\nX-Remote-User: root\r\n\r\n"}
+    for i, header in enumerate(ODD):
+        c, out = socket.create_connection(("127.0.0.1", p.port), timeout=20), b""
+        c.sendall(b"\r\n".join((b"GET /jobprof/jobs.json?since=all HTTP/1.1", b"Host: x", login, header, b"Connection: close", b"", b"")) + behind.get(i, b""))
+        with contextlib.suppress(OSError):
+            while part := c.recv(65536):
+                out += part
+        c.close()
+        seen = [int(n) for n in re.findall(rb'"matching":(\d+)', out)]
+        is_true("%s, %r: own jobs or none" % (name, header[:40]), re.match(rb"HTTP/1.1 [1-4]", out) and seen in ([], [own]), (out[:100], seen))
+
+
 def below_a_folder(p, name):
     status, headers, _ = p.ask("/jobprof", "nobody")
     is_true("%s: /jobprof leads to /jobprof/" % name, status == 301 and headers["Location"].endswith("/jobprof/"), (status, headers))
@@ -236,7 +257,7 @@ def behind(make, name):
     try:
         p = make(s.socket)
         try:
-            for test in (logs_in, claims, below_a_folder):
+            for test in (logs_in, claims, odd_requests, below_a_folder):
                 test(p, name)
         finally:
             p.end()

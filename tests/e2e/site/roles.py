@@ -498,8 +498,10 @@ def from_other_places():
             is_equal("%s: its headers" % address, [low.get(k) for k in ("cross-origin-resource-policy", "x-content-type-options", "referrer-policy", "cache-control")],
                      ["same-origin", "nosniff", "no-referrer", "private, no-store"])
             is_true("%s: who may frame it" % address, low["content-security-policy"].endswith("; frame-ancestors https://ood.example.org") and "set-cookie" not in low, low)
-        for site_, mode, status in (("cross-site", "no-cors", 403), ("cross-site", "cors", 403), ("cross-site", "websocket", 403), ("cross-site", "navigate", 200), ("same-origin", "cors", 200), ("none", "navigate", 200)):
-            is_equal("fetched %s, %s" % (site_, mode), s.ask("/jobs.json", headers=[("Sec-Fetch-Site", site_), ("Sec-Fetch-Mode", mode)])[0], status)
+        for site_, mode, as_, status in (("cross-site", "no-cors", "empty", 403), ("cross-site", "cors", "empty", 403), ("cross-site", "websocket", "websocket", 403), ("cross-site", "navigate", "document", 200),
+                                         ("same-origin", "cors", "empty", 200), ("none", "navigate", "document", 200), ("same-site", "no-cors", "script", 403), ("same-site", "cors", "empty", 403),
+                                         ("same-site", "navigate", "document", 200), ("cross-site", "navigate", "iframe", 200), ("cross-site", "navigate", "object", 403), ("same-site", "navigate", "embed", 403)):
+            is_equal("fetched %s, %s, %s" % (site_, mode, as_), s.ask("/jobs.json", headers=[("Sec-Fetch-Site", site_), ("Sec-Fetch-Mode", mode), ("Sec-Fetch-Dest", as_)])[0], status)
         for title, data in (("a huge address", b"GET /jobs?name=" + b"a" * 300000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"), ("a huge header", b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 300000 + b"\r\n\r\n"),
                             ("many headers", b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: a\r\n" * 60000 + b"\r\n"), ("no HTTP", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 100 + b"\r\n\r\n"),
                             ("two lengths", b"GET /jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 0\r\n\r\nabc"),

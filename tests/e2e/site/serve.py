@@ -283,6 +283,8 @@ def what_makes_no_sense():
         for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"):
             is_equal("serve, %s: 405" % method, s.ask("/jobs", method, [("Content-Length", "0")])[0], 405)
         for title, headers, status in (("of another site, as a part", [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "no-cors")], 403),
+                                       ("of another port of this host", [("Sec-Fetch-Site", "same-site"), ("Sec-Fetch-Mode", "no-cors")], 403),
+                                       ("in another site's frame", [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")], 403),
                                        ("a link on another site", [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate")], 200)):
             is_equal("serve, %s: %d" % (title, status), s.ask("/jobs.json", headers=headers)[0], status)
         for title, data in (("no HTTP", b"hello\r\n\r\n"), ("a huge header", b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 200000 + b"\r\n\r\n"), ("a body", b"GET /jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")):
@@ -340,6 +342,32 @@ def many_at_once():
         for c in idle:
             c.close()
     finally:
+        s.end()
+
+
+def a_long_queue():
+    """While the server is busy a user opens 1,000 connections: there is still room for others, whom it answers."""
+    s = Server("--database", made())
+    def connected():
+        c = socket.socket(socket.AF_UNIX)
+        c.setblocking(False)
+        c.connect(s.socket)
+        return c
+    try:
+        with open("/proc/sys/net/core/somaxconn") as f:
+            many = min(1000, int(f.read()) - 100)
+        os.kill(s.process.pid, signal.SIGSTOP)
+        idle = [connected() for _ in range(many)]
+        one = connected()
+        one.settimeout(60)
+        one.sendall(b"GET /jobs.json HTTP/1.1\r\nHost: x\r\n\r\n")
+        for c in idle:
+            c.close()
+        os.kill(s.process.pid, signal.SIGCONT)
+        is_equal("serve: behind %d others in the queue" % many, one.recv(15), b"HTTP/1.1 200 OK")
+        one.close()
+    finally:
+        os.kill(s.process.pid, signal.SIGCONT)
         s.end()
 
 
@@ -461,5 +489,5 @@ def a_child_that_hangs():
 
 
 if __name__ == "__main__":
-    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, no_argument_is_a_failure, many_at_once, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd, own_jobs,
-               a_child_that_hangs))
+    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, no_argument_is_a_failure, many_at_once, a_long_queue, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd,
+               own_jobs, a_child_that_hangs))

@@ -5,6 +5,7 @@
 """Findings of running steps: on the job's standard error through the SPANK plugin, and as marks of the
 file. What is found is of a program of the test's own in jobprof's place, which prints what it is told to."""
 
+import contextlib
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
@@ -57,10 +58,12 @@ class Site:
         status = s.end()
         return s, status, [l for l in s.err().splitlines() if "jobprof" in l]
 
-    def start(self, *args, cmd=UNTIL, user=USER.pw_name):
+    def start(self, *args, cmd=UNTIL, user=USER.pw_name, prepare=None):
         """An srun whose first task has its standard error in a file, err()."""
         top = public_dir(user)
         path = os.path.join(top, "err.0")
+        if prepare:
+            prepare(path)
         s = self.cluster.srun(["-e", top + "/err.%t", *args], cmd, user=user)
         s.err = lambda: open(path, errors="replace").read() if os.path.exists(path) else ""
         s.id
@@ -123,6 +126,26 @@ def all_steps():
     site.end()
 
 
+def nobody_reads():
+    """A step whose standard error takes nothing more, as of a pipe that nobody reads, runs and ends as without the plugin."""
+    site = Site("v2", FOUND, LiveFindings="all")
+    full = []
+    def pipe(path):
+        os.mkfifo(path)
+        os.chmod(path, 0o666)
+        full.append(os.open(path, os.O_RDWR | os.O_NONBLOCK))
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(full[0], b"x" * 4096)
+    s = site.start("-n2", prepare=pipe)
+    wait_until(lambda: len(site.calls()) >= 2, 60, "the step's file to be judged")
+    time.sleep(2)
+    let_go(s)
+    is_equal("full: it ends as usual", s.end(20), 0)
+    os.close(full[0])
+    site.end()
+
+
 def never():
     site = Site("v2", FOUND, LiveFindings="no")
     s = site.start("-n1", "--jobprof-findings", cmd=["sleep", "4"])
@@ -139,4 +162,4 @@ def told_v2():
     told("v2")
 
 
-run_tests([told_v2, told_v1, all_steps, never])
+run_tests([told_v2, told_v1, all_steps, nobody_reads, never])

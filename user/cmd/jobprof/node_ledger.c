@@ -75,12 +75,12 @@ static int make(struct ledger *g, const struct node_page *p, bool sees_all)
 /* How long one lane waited for another; NaN: it is the same, or not known. */
 static double waited_for(const struct node_page *p, unsigned waited, unsigned had)
 {
+	const struct node_pair *pair;
+
 	if (waited == had || isnan(p->lanes[waited].others_s))
 		return NAN;
-	for (unsigned i = 0; i < p->npairs; i++)
-		if (p->pairs[i].waited == waited && p->pairs[i].had == had)
-			return p->pairs[i].wait_s;
-	return 0;
+	pair = node_page__pair(p, waited, had);
+	return pair ? pair->wait_s : 0;
 }
 
 /* ---- as JSON */

@@ -555,8 +555,10 @@ static int make_all(const struct build *b, struct site_lists *l)
 static int build(struct build *b, struct site_lists *l, const char *dir)
 {
 	const unsigned users = l->users.names.n, projects = l->projects.names.n;
-	int err = site_tree__open(dir, &b->top);
+	int err;
 
+	umask(027); /* the web server's group reads, whatever the mask of who calls */
+	err = site_tree__open(dir, &b->top);
 	if (err)
 		return 1;
 	err = make_all(b, l);

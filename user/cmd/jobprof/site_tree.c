@@ -41,6 +41,35 @@ static bool is_empty(int fd)
 	return empty;
 }
 
+/* Nobody else may put files or folders of an own choice there, whose owner, group or access list
+ * would decide who reads the pages of others. */
+static int check_owner(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	return (!st.st_uid || st.st_uid == geteuid()) && !(st.st_mode & (S_IWGRP | S_IWOTH))
+		       ? 0
+		       : -EPERM;
+}
+
+static void log_failure(const char *path, int err)
+{
+	if (err == -ENOTEMPTY)
+		log_error("%s: it has files that are not of jobprof site build, which would remove "
+			  "them: name a new directory",
+			  path);
+	else if (err == -EWOULDBLOCK)
+		log_error("%s: another jobprof site build is at work there", path);
+	else if (err == -EPERM)
+		log_error("%s: others than root and this user may write there, and so decide who "
+			  "reads the pages: name a directory of one of these two, 2750",
+			  path);
+	else
+		log_error("%s: %s", path, strerror(-err));
+}
+
 int site_tree__open(const char *path, int *fd)
 {
 	int mark, err = 0;
@@ -50,6 +79,8 @@ int site_tree__open(const char *path, int *fd)
 	*fd = err ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (!err && *fd < 0)
 		err = -errno;
+	if (!err)
+		err = check_owner(*fd);
 	if (!err && flock(*fd, LOCK_EX | LOCK_NB))
 		err = -errno;
 	if (!err && faccessat(*fd, MARK, F_OK, AT_SYMLINK_NOFOLLOW) && !is_empty(*fd))
@@ -59,14 +90,8 @@ int site_tree__open(const char *path, int *fd)
 		err = -errno;
 	if (mark >= 0)
 		close(mark);
-	if (err == -ENOTEMPTY)
-		log_error("%s: it has files that are not of jobprof site build, which would remove "
-			  "them: name a new directory",
-			  path);
-	else if (err == -EWOULDBLOCK)
-		log_error("%s: another jobprof site build is at work there", path);
-	else if (err)
-		log_error("%s: %s", path, strerror(-err));
+	if (err)
+		log_failure(path, err);
 	if (err && *fd >= 0)
 		close(*fd);
 	return err;
@@ -74,15 +99,17 @@ int site_tree__open(const char *path, int *fd)
 
 int site_tree__folder(int at, const char *name)
 {
-	int fd = -1;
+	int fd = -1, err = 0;
 
 	if (!mkdirat(at, name, 0750) || errno == EEXIST)
 		fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0)
+	err = fd < 0 ? -errno : check_owner(fd);
+	if (!err)
 		return fd;
-	fd = -errno;
-	log_error("%s: %s", name, strerror(-fd));
-	return fd;
+	log_failure(name, err);
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 /* ---- files */

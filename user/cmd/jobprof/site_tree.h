@@ -2,8 +2,9 @@
 /*
  * A tree of small files that is made again and again: a file whose contents are the same stays as
  * it is, another one takes the old one's place as a whole, and what is no longer made goes. Only a
- * directory that was empty, or that has a mark from the last time, is touched. Files are 0640,
- * folders 0750; a set-group-ID directory gives its group to all.
+ * directory of root or of this user is touched that nobody else may write to, and that was empty or
+ * has a mark from the last time. Files are 0640, folders 0750; a set-group-ID directory gives its
+ * group to all.
  */
 #ifndef JP_CMD_JOBPROF_SITE_TREE_H
 #define JP_CMD_JOBPROF_SITE_TREE_H

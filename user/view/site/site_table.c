@@ -178,7 +178,7 @@ void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double 
 /* Prints at most `most` characters; invisible ones become "?". */
 static void put_text(const char *s, unsigned most, FILE *out)
 {
-	for (unsigned n = 0; *s && n < most; n++, s = utf8__next(s)) {
+	for (unsigned w; *s && (w = utf8__width(s)) <= most; most -= w, s = utf8__next(s)) {
 		size_t bytes = utf8__visible(s);
 
 		if (bytes)
@@ -202,8 +202,8 @@ static void put_cut(const char *s, unsigned width, FILE *out)
 		fputs("..", out);
 		return;
 	}
-	for (; n > width - 2; n--)
-		s = utf8__next(s);
+	for (; n > width - 2; s = utf8__next(s))
+		n -= utf8__width(s);
 	fputs("..", out);
 	put_text(s, width - 2, out);
 }

@@ -240,13 +240,17 @@ static void put_name(struct text *t, const char *name, unsigned width)
 	fclose(f);
 	n = shown ? utf8__length(shown) : 0;
 	at = shown;
-	for (unsigned i = 0; i < n && i < width; i++) {
+	while (at && *at && width) {
 		const char *next = utf8__next(at);
+		const unsigned w = utf8__width(at);
 
-		if (n > width && i + 1 == width)
+		if (n > width && w >= width) {
 			put(t, "~", 1, 1);
-		else
-			put(t, at, (size_t)(next - at), 1);
+			break;
+		}
+		put(t, at, (size_t)(next - at), w);
+		width -= w;
+		n -= w;
 		at = next;
 	}
 	free(shown);
@@ -266,7 +270,7 @@ static void end_line(struct text *t, unsigned width)
 {
 	char *at = t->to;
 
-	for (unsigned i = 0; i < width && *at; i++)
+	for (unsigned w; *at && (w = utf8__width(at)) <= width; width -= w)
 		at = (char *)utf8__next(at);
 	while (at > t->to && at[-1] == ' ')
 		at--;
