@@ -22,7 +22,7 @@ export function title(report) {
 const led = (page, args, word) => (site && !site.is_static ? link(page, args, name(word, 40)) : name(word, 40));
 
 // The server's clock may be another one than the browser's.
-const utc = (s) => new Date(1000 * Math.floor(s)).toISOString().replace(/\.\d+/, '');
+const utc = (s) => (s > 0 && s < 1e11 ? new Date(1000 * Math.floor(s)).toISOString().replace(/\.\d+/, '') : null);
 
 // What else was on a node while the job ran is on the node's page.
 function nodes(report) {

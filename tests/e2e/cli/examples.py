@@ -38,7 +38,9 @@ LEFT_OUT = (  # how a command or a block of another kind begins, and why it does
     (r"slurm ALL=", "is a line for sudoers"),
     (r"bpf/ ", "is a list of folders: document_paths.py looks for them"),
     (r"kernel  ", "is a picture"),
-    (r"location / \{|<Location", "is a part of a web server's configuration"),
+    (r"jobprof serve --own", "never ends: tests/e2e/site/serve.py"),
+    (r"jobprof top", "needs a terminal: tests/e2e/cli/top.py"),
+    (r"install -d -m 2750 -g www-data|jobprof site build", "needs a site's index: tests/e2e/site/files.py"),
 )
 # Of a run of some seconds a page says its rows, of a longer one how often they come; counters are good that move, those of
 # a copied tree stand still.

@@ -14,7 +14,7 @@ from h5make import node_file, random_rows
 from sacctlib import *
 import sitegen
 
-NOW = int(time.time())
+NOW = steady_now()
 T0 = NOW - 10 * 86400
 
 

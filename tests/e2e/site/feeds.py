@@ -11,7 +11,7 @@ from scan import *
 import sacctlib
 from sacctlib import Sacct, job
 
-NOW = int(time.time())
+NOW = steady_now()
 COLUMNS = [n for n in sitegen.COLUMNS if n not in ("file", "file_mtime")]
 
 

@@ -13,7 +13,7 @@ from digest import PRICES, money, with_prices
 from serve import OTHER, Server, close, data_of
 from sitelib import *
 
-NOW = int(time.time()) // 3600 * 3600
+NOW = steady_now() // 3600 * 3600
 STATES = dict(zip(appsite.SHARES, ("own code", "kernel", "other programs", "CPU quota", "wait for CPU", "wait for disk", "asleep", "not used")))
 RECENT, BEFORE, POINTS = 8, 5, 60
 

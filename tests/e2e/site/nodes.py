@@ -21,7 +21,7 @@ import postgreslib
 
 SLOT = 300
 ASKED = "queue_read"  # of the table meta: when Slurm's queue was read
-NOW = int(time.time())
+NOW = steady_now()
 BEGIN = NOW // 3600 * 3600 - 12 * 3600 + 137  # in the middle of a slot
 ME = "root" if os.geteuid() == 0 else __import__("getpass").getuser()
 VALUES = re.findall(r"^NODE_ROW\((\w+), (\w+), (\d+)", open(os.path.join(ROOT, "schemas/noderow.def")).read(), re.M)

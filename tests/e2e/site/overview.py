@@ -14,7 +14,7 @@ from serve import Server
 
 BINS = {"cpu": ("--cpu-share", "cpu_s", "held_core_s"), "memory": ("--memory-share", "peak_mb", "mem_asked_mb"), "limit": ("--limit-share", "elapsed_s", "limit_s")}
 WEEKS = 7 * DAY
-NOW = int(time.time())
+NOW = steady_now()
 
 
 def bin_of(r, name):

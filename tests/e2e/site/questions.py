@@ -18,7 +18,7 @@ from squeuelib import put_rows, running_rows
 MOST = 4  # clicks
 while DAY - time.time() % DAY < 90:  # pages begin at a midnight, and that may not come meanwhile
     time.sleep(5)
-NOW = int(time.time())
+NOW = steady_now()
 MIDNIGHT = NOW - NOW % DAY
 WEEK, MONTH = MIDNIGHT - 7 * DAY, MIDNIGHT - 30 * DAY
 AGO = 21 * DAY  # when users were written to

@@ -12,7 +12,7 @@ sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
 
 DAY = 86400
-NOW = int(time.time())
+NOW = steady_now()
 LONG_AGO = time.strftime("%Y-%m-%d", time.localtime(NOW - 27 * DAY))
 RULES = ("cpu.unused", "io.small", "memory.leak")
 
