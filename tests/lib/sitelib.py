@@ -26,14 +26,6 @@ def site(jobs=2500, seed=7, **more):
                            "at": (0, 4 * 3600, 5 * 3600, 66600), **more})
 
 
-def steady_now():
-    """The time. A script that asks for it once ends on the same day: near the end of one the next day is waited for."""
-    left = 86400 - time.time() % 86400
-    if left < 100:
-        time.sleep(left + 1)
-    return int(time.time())
-
-
 def call(*args, tz="UTC", wrap=(), env=None, **more):
     return subprocess.run([*wrap, JOBPROF, *args], capture_output=True, text=True,
                           env=plain_env(TZ=tz, **{"HOME": TMP, "LC_ALL": "C.UTF-8", **(env or {})}), **more)
