@@ -72,7 +72,7 @@ TEST(rows_of_json_are_lines_with_the_keys_as_head)
 	fclose(f);
 	json_decref(rows);
 	assert_string_equal(got,
-			    "name,n,v,none,is,of\n\"'=1,2\",7,0.1,,1,a; b\nc,-8,1e-9,,0,d 3\n");
+			    "name,n,v,none,is,of\n\"'=1,2\",7,0.1,,1,a; b\nc,-8,1e-09,,0,d 3\n");
 }
 
 static void expect_shown(const char *text, const char *wanted, unsigned n)
