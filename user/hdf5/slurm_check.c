@@ -20,9 +20,8 @@
 #define TINY	  1e-9	      /* below the least unit of each column: bits of something else */
 
 /* MOST: at any time; LEVEL: so, and 0 is of rows in which no process lived; CPU_TIME: what each CPU
- * gives in a second; CPU_SHARE: in all of the row; ANY: there is none; POSITIVE: so, and 0 is not
- * known. */
-enum most_of { MOST, LEVEL, PER_SECOND, CPU_TIME, CPU_SHARE, ANY, POSITIVE };
+ * gives in a second; CPU_SHARE: in all of the row; ANY: there is none. */
+enum most_of { MOST, LEVEL, PER_SECOND, CPU_TIME, CPU_SHARE, ANY };
 
 /* The most that a column can hold. A name that begins with '*' is any that ends so. */
 static const struct limit {
@@ -52,16 +51,14 @@ static const struct limit {
 	{"Filesystem", "Writes", PER_SECOND, 1e12},
 };
 
-/* In files of jobprof only what stands for no value is looked for. Slurm's layout has whole numbers
- * for the power of a node: no node takes 0 W. */
-static const struct limit beside_jobprof = {.of = ANY}, power_of_jobprof = {.of = POSITIVE};
+/* In files of jobprof only what stands for no value is looked for. */
+static const struct limit beside_jobprof = {.of = ANY};
 
 /* A bit per row, NULL: none is set. */
 struct slurm_column {
 	const struct limit *limit; /* NULL: the column is not looked at */
 	enum col_type stored;
 	uint8_t *wrong;	 /* cannot be at all */
-	bool has_unset;	 /* some are 0 that are not known */
 	uint8_t *beyond; /* cannot be on the CPUs that the step has */
 	uint64_t nbeyond, npositive;
 };
@@ -134,10 +131,8 @@ static int check_cell(struct slurm_column *col, union cell c, uint64_t row, uint
 	const struct limit *l = col->limit;
 	double v = cell__number(c, col->stored);
 
-	if (isnan(v) || (l->of >= ANY && !is_no_value(c, col->stored))) {
-		col->has_unset |= l->of == POSITIVE && v == 0;
+	if (isnan(v) || (l->of == ANY && !is_no_value(c, col->stored)))
 		return 0;
-	}
 	if (v < 0 || is_no_value(c, col->stored) || v > most_of(l, CPUS_MAX, s) ||
 	    (v > 0 && v < TINY))
 		return set_bit(&col->wrong, row, nrows);
@@ -255,9 +250,7 @@ int slurm_check__begin(struct slurm_check *k, const struct cursor *c, const char
 		k->cols[i].stored = c->cols[i].type;
 		any |= k->cols[i].limit != NULL;
 		if (k->cols[i].limit && k->beside)
-			k->cols[i].limit = !strcmp(series, "Energy") && !strcmp(name, "Power")
-						   ? &power_of_jobprof
-						   : &beside_jobprof;
+			k->cols[i].limit = &beside_jobprof;
 	}
 	if (!any || k->beside) /* no table of Slurm's: its rows need not be in the order of time */
 		k->times.epoch = -1;
@@ -269,13 +262,13 @@ void slurm_check__judge(struct slurm_check *k, struct cursor *c)
 	k->on = k->nsteps > 0;
 	for (unsigned i = 0; i < k->ncols; i++) {
 		judge_beyond(&k->cols[i], c->nrows);
-		k->on |= k->cols[i].wrong || k->cols[i].has_unset;
+		k->on |= k->cols[i].wrong != NULL;
 	}
 	if (!k->on)
 		return;
 	tell_note(k, c);
 	for (unsigned i = 0; i < k->ncols; i++)
-		if (k->cols[i].wrong || k->cols[i].has_unset)
+		if (k->cols[i].wrong)
 			c->cols[i].type = COL_F64;
 	c->plain = false;
 	c->shape++;
@@ -311,12 +304,11 @@ int slurm_check__mend(struct slurm_check *k, const struct cursor *c, uint64_t ro
 		return -ENOMEM;
 	memcpy(k->block, *rows, (size_t)n * c->ncols * sizeof(*k->block));
 	for (unsigned col = 0; col < c->ncols; col++)
-		for (unsigned i = 0; (k->cols[col].wrong || k->cols[col].has_unset) && i < n; i++) {
+		for (unsigned i = 0; k->cols[col].wrong && i < n; i++) {
 			union cell *cell = &k->block[(size_t)i * c->ncols + col];
 
 			if (has_bit(k->cols[col].wrong, row + i) ||
-			    (k->cols[col].limit->of == LEVEL && !cell->u) ||
-			    (k->cols[col].has_unset && !cell->u))
+			    (k->cols[col].limit->of == LEVEL && !cell->u))
 				cell->f = NAN;
 			else
 				cell->f = cell__number(*cell, k->cols[col].stored);

@@ -210,14 +210,6 @@ def gatherers_beside_jobprof():
         is_equal("%s beside jobprof's: said" % series, said(err), (len(wrong), [column]) if wrong else None)
         got, err = timeseries(path, series, "--stock")
         is_true("%s beside jobprof's: as stored with --stock" % series, all(r[column] for r in got) and said(err) is None, err)
-    power[[0, 4]], power[7] = 150, 0
-    tables["Energy"] = rows_of(seconds, [("Power", U)], [power])
-    unset = made(tables)
-    with h5py.File(unset, "r+") as f:
-        f["n1"].attrs["Start TimeNS"] = numpy.array([EPOCH * 10 ** 9], "u8")
-    got, err = timeseries(unset, "Energy")
-    is_equal("jobprof's power of 0 is not known, and nothing is said of it", ([i for i, r in enumerate(got) if r["Power"] == ""], said(err)), ([7], None))
-    is_equal("with --stock it is what is stored", timeseries(unset, "Energy", "--stock")[0][7]["Power"], "0")
     is_true("energy beside jobprof's: the highest in show", "150 W" in jobprof("show", "--all", path)[1], jobprof("show", "--all", path)[1])
 
 
