@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# timeout: 600
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every page of jobprof serve in a browser, as staff and as a user: no error, nothing that the policy refuses, nothing wider than the screen, nothing that
 axe-core finds; each number of a table is that of the same address with .json, whose sums are those of SQL. What is done in the browser: tests/web/site-*.js."""
