@@ -254,12 +254,17 @@ static int check_way(const char *dir)
 	return fd < 0 ? fd : 0;
 }
 
-/* Access rights are not enough: the disk may be full, or the path in /proc. */
+/* Access rights are not enough: the disk may be full, or the path in /proc. Of a file without a
+ * name nothing is left, whenever a kill comes; some file systems have no such files. */
 static int try_file(const char *dir)
 {
 	_cleanup_free_ char *path = NULL;
-	int fd;
+	int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
 	if (asprintf(&path, "%s/.jobprof-XXXXXX", dir) < 0)
 		return -ENOMEM;
 	fd = mkostemp(path, O_CLOEXEC);
