@@ -10,7 +10,7 @@ async function bars(browser, name) {
 	return page.evaluate(() => {
 		const { a, b, terms } = jobprof.compare, px = (e) => e.getBoundingClientRect(), box = px(document.querySelector('.wb'));
 		const ends = [...document.querySelectorAll('.wl.end .run')].map(px), scale = ends[0].width / a.wall_s;
-		const ticks = [...document.querySelectorAll('.axis .ax span')].map((e) => [e.textContent, px(e)]);
+		const ticks = [...document.querySelectorAll('.scale .ax span')].map((e) => [e.textContent, px(e)]);
 		let from = a.wall_s * scale;
 
 		if (ends.some((e) => Math.abs(e.left - box.left) > 1) || Math.abs(ends[1].width - b.wall_s * scale) > 2.5)

@@ -43,7 +43,7 @@ export function way() {
 }
 
 // A job of which no profile can be read: what the index has.
-export function lines({ lines: d }) {
+export function withoutProfile({ no_profile: d }) {
 	const r = d.jobs?.rows?.[0], same = r && [r.name && ['jobs', { name: `=${r.name}`, user: r.user, since: 'all' }, 'runs of the same name'], r.signature && ['jobs', { signature: r.signature, since: 'all' }, 'runs like it'],
 		r.user && ['jobs', { user: r.user, since: '30d' }, 'jobs of ', r.user]].filter(Boolean);
 

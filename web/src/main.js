@@ -11,7 +11,7 @@ import { flame } from './flame.js';
 import { folded } from './fold.js';
 import { apps, home } from './home.js';
 import { io } from './io.js';
-import { lines, way } from './jobpage.js';
+import { way, withoutProfile } from './jobpage.js';
 import { jobs } from './jobs.js';
 import { node, whichNode } from './node.js';
 import { plot } from './plot.js';
@@ -33,7 +33,7 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = unpacked(JSON.parse(text));
 
-	const page = site?.error ? (site.page === 'node' ? whichNode : wrong) : data.refused ? refused : data.lines ? lines : pageOfSite(data) ?? (data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report);
+	const page = site?.error ? (site.page === 'node' ? whichNode : wrong) : data.refused ? refused : data.no_profile ? withoutProfile : pageOfSite(data) ?? (data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report);
 
 	if (site?.is_static) {
 		withoutServer();

@@ -1,5 +1,4 @@
 #!/usr/bin/python3
-# runs: in full
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 600
 """compare --html, plot --html, cluster --html and fold --html, and the marks on the page of report: the pages in
@@ -278,17 +277,27 @@ def marks_cases(folder):
 
 # ---- all in the browser
 
-def in_a_browser():
+def look_at(folder, cases):
     need("node", "chromium")
     if not os.path.isdir(os.path.join(WEB, "node_modules/playwright-core")):
         raise Skipped("playwright-core is not installed: scripts/install-deps test")
-    folder = tmpdir("pages")
-    cases = compare_cases(folder) + plot_cases(folder) + cluster_cases(folder) + fold_cases(folder) + marks_cases(folder)
     with open(os.path.join(folder, "cases.json"), "w") as f:
         json.dump(cases, f)
     p = subprocess.run(["node", os.path.join(WEB, "pages.js"), folder], capture_output=True, text=True, timeout=500)
     print(p.stdout, end="", flush=True)
     is_true("the browser's tests came to their end", p.returncode == 0, p.stderr[-400:])
+
+
+def one_of_each_kind():
+    """A page is drawn by the module of its own kind, which its data tell."""
+    folder = tmpdir("pages")
+    look_at(folder, [{"name": make(folder)[0]["name"]} for make in (compare_cases, plot_cases, cluster_cases, fold_cases, marks_cases)])
+
+
+@in_full
+def in_a_browser():
+    folder = tmpdir("pages")
+    look_at(folder, compare_cases(folder) + plot_cases(folder) + cluster_cases(folder) + fold_cases(folder) + marks_cases(folder))
 
 
 def whole_or_not():
@@ -322,4 +331,4 @@ def whole_or_not():
 
 
 if __name__ == "__main__":
-    run_tests([whole_or_not, in_a_browser])
+    run_tests([whole_or_not, one_of_each_kind, in_a_browser])

@@ -32,8 +32,8 @@ def opened(*args):
 
 def most(name, args):
     """How often a verb may open a file: once, and once more where it is asked first of which job it is, as by -j and of
-    several files."""
-    return 2 if " -j" in name or len(set(args) & {A, B}) == 2 and not name.startswith("compare") else 1
+    several files, or for the page that is stored in it."""
+    return 2 if " -j" in name or name == "report --html" or len(set(args) & {A, B}) == 2 and not name.startswith("compare") else 1
 
 
 def each_verb():

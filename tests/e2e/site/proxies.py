@@ -244,7 +244,7 @@ def links_below_a_folder():
     try:
         first = "http://127.0.0.1:%d/jobprof/" % p.port
         seen = followed(first, "nobody")
-        is_true("browser: pages are there", len(seen) > 10 and {"jobs", "usage", "digest"} <= {re.split(r"[?/.]", s["address"][len(first):])[0] for s in seen}, [s["address"] for s in seen])
+        is_true("browser: pages are there", len(seen) > 10 and {"jobs", "usage", "findings"} <= {re.split(r"[?/.]", s["address"][len(first):])[0] for s in seen}, [s["address"] for s in seen])
         is_equal("browser: all links stay below the folder", [s["address"] for s in seen if not s["address"].startswith(first)], [])
         is_equal("browser: and lead to a page without errors", [s for s in seen if s["status"] != 200 or s["wrong"]], [])
     finally:

@@ -33,7 +33,7 @@ static char *text_of(int fd)
 	return text;
 }
 
-/* {"lines": {"job": ID, "text": lines of seff, "jobs": its row}}. */
+/* {"no_profile": {"job": ID, "text": lines of seff, "jobs": its row}}. */
 static char *lines_of(const char *id)
 {
 	char *seff[] = {"seff", (char *)id, NULL}, *text = NULL, *row = NULL, *json = NULL;
@@ -52,7 +52,7 @@ static char *lines_of(const char *id)
 	json__set(lines, "job", json__text(id));
 	json__set(lines, "text", text ? json__text(text) : json_null());
 	json__set(lines, "jobs", row ? json_loads(row, 0, NULL) : json_null());
-	lines = json_pack("{s:o}", "lines", lines);
+	lines = json_pack("{s:o}", "no_profile", lines);
 	if (lines)
 		json = json_dumps(lines, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(lines);
