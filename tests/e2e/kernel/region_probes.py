@@ -81,7 +81,10 @@ def no_end():
 
 
 def paused():
-    got, rows, attrs, own = run(["-q", "3"], CALLS + ":quick", budget=1)
+    for _ in range(3):  # where the machine stands still for a moment, nobody reads the ring, and it is full
+        got, rows, attrs, own = run(["-q", "3"], CALLS + ":quick", budget=1)
+        if lost(attrs) <= 1:
+            break
     calls = int(next(line for line in got.out().splitlines() if line.isdigit()))
     spent = 2 * len(rows) * float(re.search(r"([\d.]+) us each time", attrs["Regions"]).group(1)) * 1e-6
     said = "jpcalls:quick paused once, "
