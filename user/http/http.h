@@ -41,7 +41,8 @@ struct http_server {
 	http_rights *rights;
 	void *arg;
 	int listener;		     /* a socket that listens */
-	bool is_local;		     /* Unix socket: the kernel says who asks */
+	bool is_local;		     /* a Unix socket; else a port of this machine */
+	bool is_for_owner;	     /* it answers its own user alone, by names of this host */
 	uid_t proxy;		     /* whose header is believed; (uid_t)-1: nobody's */
 	const char *user_header;     /* "X-Remote-User" */
 	const char *frame_ancestors; /* CSP's list; NULL: none */

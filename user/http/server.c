@@ -127,7 +127,7 @@ static unsigned identify(const struct http_server *s, struct exchange *e)
 		snprintf(e->request.user, sizeof(e->request.user), "%s", name);
 		return 0;
 	}
-	if (!s->is_local && uid != getuid())
+	if (s->is_for_owner && uid != getuid())
 		return 403;
 	snprintf(e->request.user, sizeof(e->request.user), HTTP_PEER "%u", (unsigned)uid);
 	return 0;
@@ -168,7 +168,7 @@ static unsigned check(const struct http_server *s, struct exchange *e, const cha
 		return 405;
 	if (e->status)
 		return e->status;
-	if (!s->is_local && (!host || !http_host__is_loopback(host)))
+	if (s->is_for_owner && (!host || !http_host__is_loopback(host)))
 		return 403;
 	if (is_foreign(s, e))
 		return 403;

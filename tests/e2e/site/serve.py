@@ -433,6 +433,14 @@ def own_jobs():
         is_equal("own: a header of a proxy means nothing", s.ask("/jobs.json?since=all", headers=[("X-Remote-User", "root")], uid=OTHER)[0], 403)
     finally:
         s.end()
+    s = Server("--own", "--database", made())
+    try:
+        is_equal("own, at a socket: by names of this host", [oct(os.stat(s.socket).st_mode & 0o777), *(s.ask("/jobs.json?since=all", headers=[("Host", h)])[0] for h in ("localhost:8080", "evil.example"))], ["0o600", 200, 403])
+        os.chmod(s.socket, 0o666)
+        is_equal("own, at a socket: others are refused", s.ask("/jobs.json?since=all", headers=[("Host", "localhost")], uid=OTHER)[0], 403)
+    finally:
+        s.end()
+    is_equal("own: in one place", call("serve", "--own", "--socket", "/tmp/x", "--port", "1").returncode, 2)
 
 
 def child_of(pid):

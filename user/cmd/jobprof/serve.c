@@ -38,7 +38,7 @@ static const struct opt opts[] = {
 	{0, "page", "ADDRESS",
 	 "with --own: prints the page at this address, as a CGI program does, and ends",
 	 OPT_TEXT(struct options, page)},
-	{0, "socket", "PATH", "a Unix socket there (default " SOCKET ")",
+	{0, "socket", "PATH", "a Unix socket there (default " SOCKET "; with --own a port)",
 	 OPT_TEXT(struct options, socket)},
 	{0, "proxy-user", "USER",
 	 "the user of a web server that names who asks in a header; default: ProxyUser of "
@@ -62,6 +62,16 @@ const struct command cmd_serve = {
 	.opts = opts,
 };
 
+static int listen_at(struct http_server *s, const char *path, mode_t mode)
+{
+	const int err = http_listener__unix(&s->listener, path, mode);
+
+	s->is_local = true;
+	if (err)
+		log_error("%s: %s", path, strerror(-err));
+	return err ? 1 : 0;
+}
+
 /* 0, or the exit status, logged. */
 static int listen_own(struct http_server *s, const struct options *o)
 {
@@ -69,6 +79,8 @@ static int listen_own(struct http_server *s, const struct options *o)
 	unsigned short port;
 	int err;
 
+	if (o->socket)
+		return listen_at(s, o->socket, 0600);
 	if (o->port && (parse_u32(o->port, &number) || number > 65535)) {
 		log_error("--port %s: it is a number up to 65535", o->port);
 		return 2;
@@ -90,17 +102,13 @@ static int listen_site(struct http_server *s, const struct options *o)
 	const char *path = o->socket ? o->socket : SOCKET, *fds = getenv("LISTEN_FDS"),
 		   *pid = getenv("LISTEN_PID");
 	uint32_t n;
-	int err;
 
 	s->is_local = true;
 	if (fds && pid && !parse_u32(pid, &n) && n == (uint32_t)getpid()) {
 		s->listener = FIRST_FD;
 		return fcntl(FIRST_FD, F_SETFL, O_NONBLOCK) ? 1 : 0;
 	}
-	err = http_listener__unix(&s->listener, path, 0666);
-	if (err)
-		log_error("%s: %s", path, strerror(-err));
-	return err ? 1 : 0;
+	return listen_at(s, path, 0666);
 }
 
 static int find_proxy(struct http_server *s, const char *name)
@@ -152,9 +160,11 @@ static int check(const struct options *o)
 {
 	if (!o->own && (o->port || o->page))
 		return options__wrong(&cmd_serve, "--port and --page go with --own");
-	if (o->own && (o->socket || o->proxy || o->header || o->frames))
-		return options__wrong(&cmd_serve,
-				      "--own goes with --port, --page, --database and -p alone");
+	if (o->own && (o->proxy || o->header || o->frames))
+		return options__wrong(&cmd_serve, "--own goes with --port or --socket, --page, "
+						  "--database and -p alone");
+	if (!!o->socket + !!o->port + !!o->page > 1)
+		return options__wrong(&cmd_serve, "--socket, --port or --page: one of them");
 	return 0;
 }
 
@@ -167,6 +177,7 @@ static int run(const struct options *o, struct serve_site *site)
 		.arg = site,
 		.user_header = o->header ? o->header : HEADER,
 		.frame_ancestors = o->frames,
+		.is_for_owner = o->own,
 		.seconds = SECONDS,
 		.children = cpus > 1 ? 2 * (unsigned)cpus : 2,
 		.period_s = o->period ? atof(o->period) : 0,
