@@ -4,6 +4,7 @@ PREFIX  ?= /usr/local
 $(if $(filter /%,$(PREFIX)),,$(error PREFIX=$(PREFIX) is no absolute path))
 SYSCONFDIR ?= /etc
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+LIBDIR ?= $(PREFIX)/lib
 V ?= 0
 SAN ?= 0
 COV ?= 0
@@ -59,7 +60,7 @@ LDFLAGS += -pie -Wl,-z,relro,-z,now $(if $(filter 1,$(SAN)),-fsanitize=address$(
 comma := ,
 
 BPF_ARCH := $(shell echo $(firstword $(subst -, ,$(TARGET))) | sed 's/x86_64/x86/;s/aarch64/arm64/;s/ppc64le/powerpc/')
-BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Iskel -I. -Wall -Werror \
+BPF_CFLAGS := -g -O2 -ffile-prefix-map=$(CURDIR)=. -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Iskel -I. -Wall -Werror \
 	-Wno-missing-declarations
 
 # Definitions first, iterators last: the linker of libbpf 1.1 loses an extern map that only a callback
@@ -97,7 +98,8 @@ help:
 	@echo 'make                the programs, in build/'
 	@echo 'make install        as root; PREFIX=$(PREFIX), SYSCONFDIR=$(SYSCONFDIR), DESTDIR= for packages'
 	@echo 'make uninstall      removes what "make install" with the same PREFIX and SLURM installs; your settings stay'
-	@echo 'make slurm          the plugins of Slurm only, in build/slurm-RELEASE/; make install-slurm, as root'
+	@echo 'make slurm          the plugins of Slurm only, in build/slurm-RELEASE/; make install-slurm, uninstall-slurm, as root'
+	@echo 'make deb rpm        packages, in build/deb/ and build/rpm/; needs scripts/install-deps build page package'
 	@echo 'make tools          what tests and scripts/testbed need'
 	@echo 'make docs           docs/columns.md, from schemas/'
 	@echo 'make test           unit tests, without privileges; scripts/test, as root, runs every test'
@@ -144,12 +146,6 @@ $(B)/%.o: %.c
 		$(if $(filter user/findings/%,$<),$(LUA_CFLAGS)) -MMD -MP -c $< -o $@
 # The assembler includes them.
 $(B)/user/findings/rules_text.o: $(wildcard user/findings/*.lua)
-
-# What is made with other directories than those of this call is made again.
-$(patsubst %.c,$(B)/%.o,$(shell grep -lE "JOBPROF_(SYSCONF|SENSOR)DIR|PLUGINS_DIR" user/*/*.c user/*/*/*.c user/*/*/*/*.c)): $(B)/directories
-$(B)/directories: FORCE
-	@mkdir -p $(@D)
-	@said='$(SYSCONFDIR) $(SENSORDIR)'; [ "$$(cat $@ 2>/dev/null)" = "$$said" ] || echo "$$said" >$@
 
 # For shared objects, where nothing but what a map names is seen from outside.
 $(B)/pic/%.o: %.c
@@ -270,6 +266,13 @@ $(RUNS): %.run: %
 include tests/fuzz/fuzz.mk tests/stub/stub.mk
 include user/client/lib.mk user/slurm/slurm.mk user/sensor/plugin/plugin.mk web/web.mk
 
+# What is made with another version or other directories than those of this call is made again.
+TOLD := $(shell grep -lE "JOBPROF_(VERSION|SYSCONFDIR|SENSORDIR)|PLUGINS_DIR" user/*/*.c user/*/*/*.c user/*/*/*/*.c)
+$(foreach b,$(B) $(B)/pic $(SLURM_B),$(TOLD:%.c=$(b)/%.o)): $(B)/told
+$(B)/told: FORCE
+	@mkdir -p $(@D)
+	@said='$(VERSION) $(SYSCONFDIR) $(SENSORDIR)'; [ "$$(cat $@ 2>/dev/null)" = "$$said" ] || echo "$$said" >$@
+
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf
 
@@ -288,6 +291,10 @@ lint-flags: $(SKEL)
 	$(info $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(LUA_CFLAGS) $(SLURM_FLAGS) $(MPI_CFLAGS:-I%=-isystem %) -std=gnu11)
 	$(info unseen:$(if $(SLURM_NUMBER),,user/slurm/.*_jobprof\.c)$(if $(MPI_LIBS),,|user/cmd/reduce_mpi/.*))
 
+.PHONY: deb rpm
+deb rpm:
+	$(Q)scripts/package $@
+
 # true: only the names are wanted, of what may or may not have been built.
 UNINSTALLS := false
 install: all
@@ -304,10 +311,12 @@ install: all
 	install -m 644 user/findings/rules.lua $(DESTDIR)$(PREFIX)/share/jobprof
 	if [ -f $(PAGE) ] || $(UNINSTALLS); then install -m 644 $(PAGE) $(addprefix $(dir $(PAGE))site.,html js css) $(DESTDIR)$(PREFIX)/share/jobprof; fi
 	install -m 644 $(COMPLETED) $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	for u in jobprofd.service jobprof-index.service jobprof-web.service jobprof-web.socket; do sed 's|@PREFIX@|$(PREFIX)|g' conf/$$u.in > $(DESTDIR)$(UNITDIR)/$$u; done
+	for u in jobprofd.service jobprof-index.service jobprof-web.service jobprof-web.socket; do sed 's|@PREFIX@|$(PREFIX)|g;s|@SYSCONFDIR@|$(SYSCONFDIR)|g' conf/$$u.in > $(DESTDIR)$(UNITDIR)/$$u; done
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example
+	d=$(DESTDIR)$(PREFIX)/share/doc/jobprof; install -d $$d/docs $$d/LICENSES && install -m 644 LICENSE README.md $$d && \
+		install -m 644 $(wildcard docs/*) $$d/docs && install -m 644 $(wildcard LICENSES/*) $$d/LICENSES
 	d=$(DESTDIR)$(PREFIX)/share/doc/jobprof/examples; install -d $$d && install -m 644 conf/apache-jobprof.conf conf/apache-jobprof-files.conf conf/nginx-jobprof.conf $$d; \
-		install -d $$d/ood/bin && install -m 644 conf/ood/passenger_wsgi.py conf/ood/manifest.yml conf/ood/cluster.yml $$d/ood && install -m 755 conf/ood/bin/python $$d/ood/bin
+		install -d $$d/ood/bin && install -m 644 conf/ood/passenger_wsgi.py conf/ood/manifest.yml conf/ood/cluster.yml $$d/ood && install -m 755 conf/ood/bin/python $$d/ood/bin; install -m 644 conf/ansible/jobprof.yml $$d
 
 uninstall:
 	$(Q)scripts/uninstall "$(DESTDIR)" $(MAKE) -s $(addprefix -o ,all slurm $(LIBJOBPROF)) UNINSTALLS=true install

@@ -26,13 +26,13 @@ $(B)/libjobprof.a: $(CLIENT_OBJ)
 
 install: install-lib
 install-lib: $(LIBJOBPROF)
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
-	install -m 755 $(B)/libjobprof.so.0 $(DESTDIR)$(PREFIX)/lib
-	ln -sf libjobprof.so.0 $(DESTDIR)$(PREFIX)/lib/libjobprof.so
-	install -m 644 $(B)/libjobprof.a $(DESTDIR)$(PREFIX)/lib
-	sed 's|@PREFIX@|$(PREFIX)|g;s|@VERSION@|$(VERSION)|g' user/client/jobprof.pc.in \
-		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/jobprof.pc
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(B)/libjobprof.so.0 $(DESTDIR)$(LIBDIR)
+	ln -sf libjobprof.so.0 $(DESTDIR)$(LIBDIR)/libjobprof.so
+	install -m 644 $(B)/libjobprof.a $(DESTDIR)$(LIBDIR)
+	sed 's|@PREFIX@|$(PREFIX)|g;s|@LIBDIR@|$(LIBDIR)|;s|@VERSION@|$(VERSION)|g' user/client/jobprof.pc.in \
+		> $(DESTDIR)$(LIBDIR)/pkgconfig/jobprof.pc
 	install -m 644 user/client/libjobprof.h $(DESTDIR)$(PREFIX)/include/jobprof.h
-	$(Q)$(tell_loader); $(if $(DESTDIR),:,ldconfig -p | grep -q ' $(PREFIX)/lib/libjobprof.so.0$$' || \
-		echo 'The loader does not search $(PREFIX)/lib: programs that use libjobprof need LD_LIBRARY_PATH, or' \
+	$(Q)$(tell_loader); $(if $(DESTDIR),:,ldconfig -p | grep -q ' $(LIBDIR)/libjobprof.so.0$$' || \
+		echo 'The loader does not search $(LIBDIR): programs that use libjobprof need LD_LIBRARY_PATH, or' \
 			'a line in /etc/ld.so.conf.d and ldconfig.')

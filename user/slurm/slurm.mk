@@ -9,11 +9,11 @@ ifeq ($(and $(filter /%,$(SLURM)),$(wildcard $(SLURM)/include/slurm/slurm_versio
 $(error SLURM=$(SLURM): there are no headers in $(SLURM)/include/slurm: say the whole path that is the --prefix of that Slurm)
 endif
 endif
-# Where that Slurm has its own plugins.
-SLURM_LIBDIR := $(dir $(wildcard $(foreach lib,lib lib64 lib/$(TARGET),$(SLURM:%=%/$(lib)/slurm*/libslurmfull.so))))
-SLURM_PLUGINDIR ?= $(or $(patsubst %/,%,$(firstword $(SLURM_LIBDIR))),$(or $(SLURM),$(PREFIX))/lib/slurm)
+# Where that Slurm has its own plugins; without SLURM= that of the distribution.
+SLURM_LIBDIR := $(dir $(wildcard $(foreach lib,lib lib64 lib/$(TARGET),$(or $(SLURM),/usr)/$(lib)/slurm*/libslurmfull.so)))
+SLURM_PLUGINDIR ?= $(or $(patsubst %/,%,$(firstword $(SLURM_LIBDIR))),$(SLURM:%=%/lib/slurm))
 
-.PHONY: slurm install-slurm
+.PHONY: slurm install-slurm uninstall-slurm
 all: slurm
 install: install-slurm
 install-slurm: slurm
@@ -44,7 +44,14 @@ $(SLURM_B)/acct_gather_profile_jobprof.so: user/slurm/profile_jobprof.map $(SLUR
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-z,defs -Wl,--version-script=$< -o $@ $(filter %.o,$^) -lpthread
 
+ifeq ($(SLURM_PLUGINDIR),)
+install-slurm:
+	$(call msg,SKIP,the plugins of Slurm: /usr has no Slurm: SLURM=PREFIX or SLURM_PLUGINDIR=DIR says where one is)
+else
 install-slurm:
 	install -d $(DESTDIR)$(SLURM_PLUGINDIR)
 	install -m 755 $(SLURM_PLUGINS) $(DESTDIR)$(SLURM_PLUGINDIR)
+uninstall-slurm:
+	rm -f $(SLURM_PLUGINS:$(SLURM_B)/%=$(DESTDIR)$(SLURM_PLUGINDIR)/%)
+endif
 endif

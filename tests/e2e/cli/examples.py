@@ -20,7 +20,7 @@ import machinelib
 
 LEFT_OUT = (  # how a command or a block of another kind begins, and why it does not run here
     (r"scripts/demo", "installs packages"),
-    (r"scripts/(test|bench|fuzz|vm|install-deps)|make (test|lint)", "takes minutes, or is what runs this"),
+    (r"scripts/(test|bench|fuzz|vm|install-deps|package)|make (test|lint)", "takes minutes, or is what runs this"),
     (r"make slurm|make( install)? SLURM=|for s in /opt/slurm", "needs the headers of a Slurm: tests/e2e/slurm"),
     (r"srun|sbatch|jobid=|echo optional|optional|#SBATCH|AcctGatherProfileType|PluginDir", "needs a Slurm: tests/e2e/slurm"),
     (r"eval ..\(scripts/testbed|scripts/testbed", "starts a Slurm: tests/e2e/slurm"),

@@ -53,7 +53,7 @@ def unit():
         raise Skipped("there is no systemd-analyze")
     path = os.path.join(tmpdir(), "jobprofd.service")
     with open(UNIT) as f, open(path, "w") as out:
-        out.write(f.read().replace("@PREFIX@", os.path.dirname(JOBPROFD)).replace("/sbin/", "/"))
+        out.write(f.read().replace("@PREFIX@", os.path.dirname(JOBPROFD)).replace("/sbin/", "/").replace("@SYSCONFDIR@", "/etc"))
     r = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", path],
                        capture_output=True, text=True)
     level = re.search(r"exposure level for \S+: ([\d.]+)", r.stdout)

@@ -1,0 +1,162 @@
+#!/usr/bin/python3
+# runs: in full
+# timeout: 3000
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Packages of what is committed: two builds are the same bytes, lintian finds no error, and in a fresh Debian they are installed, replaced by a newer
+version and purged, after which nothing of theirs is left."""
+
+import functools
+import sys
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from lib import *
+
+NAMES = {"jobprof", "jobprof-daemon", "jobprof-slurm", "jobprof-site", "libjobprof0", "libjobprof-dev"}
+# What packages leave behind by Debian's rules: a system user, whose files may still be there, and apt's own records.
+STAYS = r"/(proc|sys|dev|run|tmp|packages)(/|$)|/var/(lib/(dpkg|apt|systemd)|cache|log)(/|$)|/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|/etc/(alternatives|systemd/system)$"
+
+
+def run(*cmd, **more):
+    return subprocess.run(cmd, capture_output=True, text=True, errors="replace", **more)
+
+
+def need(*programs):
+    absent = [p for p in programs if not shutil.which(p)]
+    if absent:
+        raise Skipped("there is no %s: scripts/install-deps package" % ", ".join(absent))
+
+
+def make(kind, to):
+    p = run(os.path.join(ROOT, "scripts", "package"), kind, to, env=plain_env(RPM_NODEPS="1"))
+    if p.returncode:
+        raise Failed("scripts/package %s: %s" % (kind, p.stderr[-2000:]))
+    return {os.path.basename(f): f for f in p.stdout.split()}
+
+
+@functools.cache
+def debs():
+    need("dpkg-buildpackage", "dh", "lintian")
+    if run("git", "-C", ROOT, "rev-parse", "HEAD").returncode:
+        raise Skipped("this is no checkout of git")
+    return make("deb", tmpdir("deb"))
+
+
+def version():
+    with open(os.path.join(ROOT, "Makefile")) as f:
+        return re.search(r"^VERSION := (\S+)", f.read(), re.M)[1]
+
+
+def of_names(files):
+    """Without those of symbols for debuggers."""
+    return {n.split("_")[0]: f for n, f in files.items() if "dbgsym" not in n}
+
+
+def the_same_bytes():
+    first, second = debs(), make("deb", tmpdir("deb"))
+    is_equal("debs: which there are", set(of_names(first)), NAMES)
+    is_equal("debs: two builds have the same names", sorted(first), sorted(second))
+    is_equal("debs: and the same bytes", [n for n, f in first.items() if run("cmp", f, second[n]).returncode], [])
+    p = run("lintian", "--allow-root", "--fail-on", "error", *first.values())
+    is_true("debs: lintian finds no error", p.returncode == 0, p.stdout[-1500:])
+
+
+def rpms():
+    need("rpmbuild", "rpm")
+    files = make("rpm", tmpdir("rpm"))
+    is_equal("rpms: which there are", {run("rpm", "-qp", "--qf", "%{NAME}", f).stdout for f in files.values()}, NAMES - {"libjobprof0", "libjobprof-dev"} | {"libjobprof", "libjobprof-devel"})
+    owned = [line for f in files.values() for line in run("rpm", "-qlp", f).stdout.split("\n") if re.search(r"/(jobprofd|jobprof|spank_jobprof.so|jobprof-web.socket|jobprof.h)$", line) and "/share/" not in line and "/libexec/" not in line and not line.startswith("/etc")]
+    is_equal("rpms: each program and file is in one", sorted(os.path.basename(line) for line in owned), ["jobprof", "jobprof-web.socket", "jobprof.h", "jobprofd", "spank_jobprof.so"])
+
+
+class Root:
+    """A fresh Debian."""
+
+    def __init__(self):
+        need("debootstrap", "unshare")
+        if os.geteuid():
+            raise Skipped("needs root")
+        self.top = tmpdir("root")
+        p = run("debootstrap", "--variant=minbase", "bookworm", self.top)
+        if p.returncode:
+            raise Skipped("debootstrap: no Debian mirror answers: " + " ".join((p.stdout + p.stderr).split())[-200:])
+        os.mkdir(os.path.join(self.top, "packages"))
+        self.put("usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)
+        for name in ("/etc/apt/sources.list", "/etc/resolv.conf"):
+            if os.path.exists(name):
+                shutil.copy(name, self.top + name)
+        for name in glob.glob("/etc/apt/apt.conf.d/*"):
+            shutil.copy(name, self.top + name)
+        self.must("apt-get", "update", "-q")
+
+    def put(self, name, text, mode=0o644):
+        path = os.path.join(self.top, name)
+        with open(path, "w") as f:
+            f.write(text)
+        os.chmod(path, mode)
+
+    def call(self, *cmd):
+        script = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
+        return run("unshare", "-m", "--propagation", "private", "sh", "-c", script, self.top, *cmd, env=plain_env(DEBIAN_FRONTEND="noninteractive", LC_ALL="C.UTF-8"))
+
+    def must(self, *cmd):
+        p = self.call(*cmd)
+        if p.returncode:
+            raise Failed("%s: %s" % (" ".join(cmd), (p.stdout + p.stderr)[-1500:]))
+        return p.stdout
+
+    def install(self, files):
+        for f in files:
+            shutil.copy(f, os.path.join(self.top, "packages"))
+        return self.must("apt-get", "install", "-qy", "--no-install-recommends", *("/packages/" + os.path.basename(f) for f in files))
+
+    def files(self):
+        return {line for line in self.must("find", "/", "-xdev").split("\n") if line and not re.match(STAYS, line)}
+
+
+def newer(files):
+    """The same packages as those of the next version."""
+    top = tmpdir("newer")
+    made = []
+    for name, f in files.items():
+        d, out = os.path.join(top, name), os.path.join(top, name + ".deb")
+        run("dpkg-deb", "-R", f, d, check=True)
+        control = os.path.join(d, "DEBIAN", "control")
+        with open(control) as c:
+            text = c.read()
+        with open(control, "w") as c:
+            c.write(text.replace("Version: %s" % version(), "Version: 99.0").replace("(= %s)" % version(), "(= 99.0)").replace("(>= %s)" % version(), "(>= 99.0)"))
+        run("dpkg-deb", "-b", d, out, check=True)
+        made.append(out)
+    return made
+
+
+def in_a_fresh_debian():
+    files = of_names(debs())
+    root = Root()
+    root.must("apt-get", "install", "-qy", "--no-install-recommends", "slurm-wlm-basic-plugins", "libmicrohttpd12", "adduser")
+    before = root.files()
+    root.install(files.values())
+    said = [root.call(*cmd).stdout.strip() for cmd in (("jobprof", "--version"), ("jobprofd", "--version"), ("seff", "--version"))]  # seff's status is that of Slurm's
+    is_true("chroot: all say the version", all(version() in s for s in said), said)
+    is_equal("chroot: whom files may be run by", [oct(os.stat(root.top + f).st_mode & 0o7777) for f in ("/usr/bin/jobprof", "/usr/libexec/jobprof/jobprof-writer", "/usr/sbin/jobprofd")], ["0o711", "0o711", "0o755"])
+    is_true("chroot: the service has a user", "jobprof" in root.must("id", "jobprof"), "")
+    is_true("chroot: plugins are where that Slurm looks", glob.glob(root.top + "/usr/lib/*/slurm-wlm/spank_jobprof.so"), "")
+    is_equal("chroot: programs find their libraries", [f for f in ("/usr/bin/jobprof", "/usr/sbin/jobprofd", "/usr/libexec/jobprof/jobprof-writer") if "not found" in root.must("ldd", f)], [])
+    root.put("etc/jobprof/jobprof.conf", "ProfileHDF5Dir=/srv\n")
+    root.install(newer(files))
+    is_equal("chroot: the newer version is there, and the settings", [root.must("dpkg-query", "-W", "-f", "${Version}", "jobprof-daemon"), os.path.exists(root.top + "/etc/jobprof/jobprof.conf")], ["99.0", True])
+    os.unlink(root.top + "/etc/jobprof/jobprof.conf")
+    root.must("apt-get", "purge", "-qy", *files)
+    root.must("apt-get", "autoremove", "--purge", "-qy")
+    is_equal("chroot: purged, nothing is left", sorted(f for f in root.files() - before if "jobprof" in f), [])
+
+
+def a_version_is_made_anew():
+    """A checkout of another version compiles again each file that says it."""
+    says = set(run("git", "-C", ROOT, "grep", "-l", "JOBPROF_VERSION", "--", "user/*.c").stdout.split())
+    out = run("make", "-n", "VERSION=98.7", "B=" + os.path.relpath(BUILD, ROOT), "all", cwd=ROOT).stdout
+    made = set(re.findall(r"-c (user/\S+\.c) ", out))
+    is_true("make: all that say the version are made anew with another one", len(says) > 10 and says <= made | {f for f in says if f.startswith("user/slurm/")}, sorted(says - made))
+
+
+if __name__ == "__main__":
+    run_tests((a_version_is_made_anew, the_same_bytes, in_a_fresh_debian, rpms))
