@@ -206,7 +206,7 @@ int main(void)
 def libraries():
     """As a site has it: installed, found by pkg-config, in C and C++, shared and static."""
     root = tmpdir("inst")
-    made = subprocess.run(["make", "-s", "install-lib", "PREFIX=" + root], cwd=ROOT,
+    made = subprocess.run(["make", "-s", "install-lib", "PREFIX=" + root, "B=" + root + "/build"], cwd=ROOT,
                           capture_output=True, text=True)
     if made.returncode:
         raise Failed("make install-lib: " + made.stderr)
