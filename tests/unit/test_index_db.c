@@ -79,7 +79,7 @@ TEST(values_come_back_as_they_were_put)
 	assert_true(r.v[6].type == DB_INT && r.v[6].i == 0);
 	assert_false(db_rows__next(&r));
 	assert_false(db_rows__next(&r));
-	db_rows__end(&r);
+	db_rows__end(&r, 0);
 }
 
 TEST(what_is_not_known_is_null)
@@ -120,13 +120,13 @@ TEST(several_questions_at_once)
 			for (int i = 0; i < n; i++)
 				assert_true(db_rows__next(&b) && b.v[0].i == i);
 			assert_true(number("SELECT count(*) FROM t") == 300);
-			db_rows__end(&b); /* before its end */
+			db_rows__end(&b, 0); /* before its end */
 		}
 		assert_string_equal(a.v[1].text, n % 2 ? "odd" : "even");
 		n++;
 	}
 	assert_int_equal(a.err, 0);
-	db_rows__end(&a);
+	db_rows__end(&a, 0);
 	assert_int_equal(n, 300);
 }
 
@@ -153,7 +153,7 @@ TEST(an_error_is_an_error_of_its_statement)
 	assert_true(db__run(d, "SELECT a FROM nowhere", NULL, 0) < 0);
 	assert_true(db__ask(&r, d, "SELECT i FROM", NULL, 0) < 0);
 	assert_false(db_rows__next(&r));
-	db_rows__end(&r);
+	db_rows__end(&r, 0);
 	run("INSERT INTO t (i) VALUES (2)");
 	assert_true(number("SELECT count(*) FROM t") == 2);
 }
@@ -198,7 +198,7 @@ TEST(a_question_that_takes_too_long)
 	db__limit(d, 0.2);
 	assert_int_equal(db__run(d, ENDLESS, NULL, 0), -ETIME);
 	assert_int_equal(db__ask(&r, d, ENDLESS, NULL, 0), -ETIME);
-	db_rows__end(&r);
+	db_rows__end(&r, 0);
 	db__limit(d, 0);
 	assert_true(number("SELECT count(*) FROM t") == 2000);
 }

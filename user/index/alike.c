@@ -94,7 +94,7 @@ static int find_job(struct job *j, struct index *ix, uint32_t job, const char *f
 	} else if (!err) {
 		err = r.err ? r.err : -ENOENT;
 	}
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -158,8 +158,7 @@ static int compare_shares(struct alike *a, struct index *ix, const struct job *j
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
 		judge(a, j, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -196,8 +195,7 @@ static int read_runs(double **out, unsigned *n, struct index *ix, const struct j
 		if (!err)
 			(*out)[(*n)++] = db_value__number(&r.v[0]);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -261,8 +259,7 @@ int alike__files(struct string_list *files, struct index *ix, uint32_t job, cons
 			args, 3);
 	while (!err && j.signature && db_rows__next(&r))
 		err = string_list__append(files, r.v[0].text);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	free_job(&j);
 	return err == -ENOENT ? 0 : err;
 }

@@ -295,9 +295,8 @@ int apps__each(struct index *ix, const struct job_filter *f, const struct viewer
 		}
 		err = err ? err : add_job(&w, rows.v);
 	}
-	err = err ? err : rows.err;
+	err = db_rows__end(&rows, err);
 	err = err ? err : end_app(&w, take, arg);
-	db_rows__end(&rows);
 	query__free(&q);
 	forget(&w);
 	free(w.runs);

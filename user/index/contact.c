@@ -100,7 +100,7 @@ static int find_noted(struct contact *found, struct index *ix, const char *word,
 		*found = contact_of(r.v, texts);
 	else if (!err)
 		err = r.err ? r.err : -ENOENT;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -175,8 +175,7 @@ static int use_of(struct index *ix, const struct contact *c, const struct viewer
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
 		*u = use_in(r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -199,8 +198,7 @@ static int known_since(struct index *ix, const struct contact *c, const struct v
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
 		*first = db_value__number(&r.v[0]);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -256,8 +254,7 @@ static int find_weeks(struct index *ix, const struct contact *c, const struct vi
 	while (!err && db_rows__next(&r))
 		if (r.v[4].i >= 0 && r.v[4].i < CONTACT_WEEKS)
 			a->week_lost[r.v[4].i] = use_in(r.v).lost_s;
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -281,8 +278,7 @@ static int find_name(struct index *ix, struct contact *c, const struct viewer *v
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
 		c->name = copy(texts, &r.v[0]);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -353,8 +349,7 @@ static int read_contacts(struct index *ix, double since, const struct viewer *v,
 		}
 		l->v[l->n++] = contact_of(r.v, texts);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -379,7 +374,7 @@ int contact__last(struct contact *c, struct advice *a, struct index *ix, const s
 		*c = contact_of(r.v, texts);
 	else
 		err = err ? err : r.err ? r.err : -ENOENT;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err ? err : advice_of(ix, c, v, a);
 }

@@ -157,9 +157,7 @@ int coordinators__accounts(struct index *ix, const char *user, unsigned most,
 
 	while (!err && db_rows__next(&r))
 		err = string_list__append(accounts, r.v[0].text);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 bool coordinators__has(struct index *ix, const char *user, int *err)

@@ -131,11 +131,12 @@ bool db_rows__next(struct db_rows *r)
 	return !r->err && r->db->engine->next(r);
 }
 
-void db_rows__end(struct db_rows *r)
+int db_rows__end(struct db_rows *r, int err)
 {
 	if (r->engine)
 		r->db->engine->end(r);
 	r->engine = NULL;
+	return err ? err : r->err;
 }
 
 int db__run(struct db *d, const char *sql, const struct db_value *args, unsigned nargs)
@@ -145,9 +146,7 @@ int db__run(struct db *d, const char *sql, const struct db_value *args, unsigned
 
 	while (!err && db_rows__next(&r))
 		;
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 double db__number(struct db *d, int *err, const char *sql, const struct db_value *args,
@@ -159,8 +158,7 @@ double db__number(struct db *d, int *err, const char *sql, const struct db_value
 	*err = db__ask(&r, d, sql, args, nargs);
 	if (!*err && db_rows__next(&r) && r.n)
 		v = db_value__number(&r.v[0]);
-	*err = r.err;
-	db_rows__end(&r);
+	*err = db_rows__end(&r, 0);
 	return v;
 }
 

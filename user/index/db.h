@@ -92,7 +92,8 @@ int db__ask(struct db_rows *r, struct db *d, const char *sql, const struct db_va
 	    unsigned nargs);
 /* False: there are no more rows, or r->err is an error, which was logged. */
 bool db_rows__next(struct db_rows *r);
-void db_rows__end(struct db_rows *r);
+/* err: an error of what was done with the rows, or 0. It is returned, or that of the rows. */
+int db_rows__end(struct db_rows *r, int err);
 /* Returns the single number of a statement; NaN: no row, or unknown. *err: 0 or -errno, logged. */
 double db__number(struct db *d, int *err, const char *sql, const struct db_value *args,
 		  unsigned nargs);

@@ -259,9 +259,7 @@ static int add_findings(const struct writing *w, json_t *o, int64_t id)
 	while (!err && db_rows__next(&r))
 		json_array_append_new(list, finding_json(w, r.v));
 	json__set(o, "finding_list", list);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 static int add_nodes(const struct writing *w, json_t *o, int64_t id)
@@ -278,9 +276,7 @@ static int add_nodes(const struct writing *w, json_t *o, int64_t id)
 		json__set(o, "node_names", list);
 	else
 		json_decref(list);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 static int add_fs(const struct writing *w, json_t *o, int64_t id)
@@ -308,9 +304,7 @@ static int add_fs(const struct writing *w, json_t *o, int64_t id)
 		json__set(o, "file_systems", list);
 	else
 		json_decref(list);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 /* ---- rows of nodes */
@@ -381,9 +375,7 @@ static int add_node_rows(const struct writing *w, json_t *o, const struct db_val
 		json__set(o, "node_rows", list);
 	else
 		json_decref(list);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 /* Writes the line; without rows of nodes where it would be too long to be read. */
@@ -496,8 +488,7 @@ int exchange__write(struct index *ix, FILE *out, const struct job_filter *f, con
 		else
 			err = write_json(&w, r.v);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	if (w.cut)
 		log_warn("%lu jobs are written without rows of nodes: their lines would be longer "

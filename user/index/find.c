@@ -53,8 +53,7 @@ static int first(struct search *s, struct query *q, char **text)
 		if (r.v[0].type == DB_TEXT && !(*text = strdup(r.v[0].text)))
 			err = -ENOMEM;
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	return err ? err : has;
 }
 

@@ -92,9 +92,7 @@ static int read_findings(struct index *ix, int64_t id, struct row *r)
 
 	while (!err && db_rows__next(&rows))
 		err = take_finding(r, rows.v);
-	err = err ? err : rows.err;
-	db_rows__end(&rows);
-	return err;
+	return db_rows__end(&rows, err);
 }
 
 static int read_nodes(struct index *ix, int64_t id, struct row *r)
@@ -105,8 +103,7 @@ static int read_nodes(struct index *ix, int64_t id, struct row *r)
 
 	while (!err && db_rows__next(&rows))
 		err = string_list__take(&r->nodes, copy_of(&rows.v[0]));
-	err = err ? err : rows.err;
-	db_rows__end(&rows);
+	err = db_rows__end(&rows, err);
 	string_list__sort(&r->nodes, 0);
 	return err;
 }
@@ -133,9 +130,7 @@ static int ask_rows(struct index *ix, struct query *q, bool whole, struct row_li
 		if (!err && whole)
 			err = read_nodes(ix, rows.v[N_INDEX].i, r);
 	}
-	err = err ? err : rows.err;
-	db_rows__end(&rows);
-	return err;
+	return db_rows__end(&rows, err);
 }
 
 struct condition {

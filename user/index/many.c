@@ -171,10 +171,9 @@ static int find_text(struct joined *w, struct group *g)
 		m->kind = (int)r.v[3].i;
 		m->needs = m->unit ? db_value__number(&r.v[4]) : NAN;
 	}
-	err = err ? err : r.err;
+	err = db_rows__end(&r, err);
 	if (!err && (!m->text || !m->remedy || !m->code))
 		err = -ENOMEM;
-	db_rows__end(&r);
 	query__free(&q);
 	return err;
 }
@@ -216,8 +215,7 @@ int many__dearest(struct many_dearest *out, struct index *ix, const struct job_f
 		out->code = copy_of(&r.v[5]);
 		out->user = copy_of(&r.v[6]);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -325,8 +323,7 @@ static int count_jobs(struct joined *w, struct group *g)
 			g->m.safe = db_value__number(&r.v[3]);
 		}
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -415,8 +412,7 @@ int many__without_profile(struct index *ix, const struct job_filter *f, const st
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r) && db_value__number(&r.v[0]) > 0)
 		*share = 1 - db_value__number(&r.v[1]) / db_value__number(&r.v[0]);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }

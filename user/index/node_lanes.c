@@ -124,9 +124,7 @@ static int read_about(struct node_page *p, struct index *ix, const char *node)
 		a->memory_mb = db_value__number(&r.v[3]);
 		a->alike = (unsigned)r.v[4].i;
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 /* ---- its jobs */

@@ -293,12 +293,11 @@ static int read_rows(struct node_page *p, struct index *ix)
 
 	while (!err && db_rows__next(&r))
 		err = take_row(p, &s, r.v);
-	err = err ? err : r.err;
+	err = db_rows__end(&r, err);
 	if (!err && s.n) {
 		qsort(s.v, s.n, sizeof(*s.v), by_begin);
 		err = end_slot(p, &s);
 	}
-	db_rows__end(&r);
 	free(s.v);
 	free(s.there);
 	return err;

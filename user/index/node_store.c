@@ -60,9 +60,7 @@ static int read_node(struct index *ix, const struct db_value key[static 3], stru
 					 .votes = db_value__number(&r.v[4]),
 					 .has_model =
 						 key[2].text && !strcmp(r.v[5].text, key[2].text)};
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 static bool is_like(double a, double b, double part)
@@ -221,9 +219,7 @@ static int list_nodes(struct index *ix, int64_t id, struct string_list *names)
 
 	while (!err && db_rows__next(&r))
 		err = string_list__append(names, r.v[0].text);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 static int compare(const void *a, const void *b)

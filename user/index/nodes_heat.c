@@ -423,7 +423,7 @@ static int read_rows(struct nodes_heat *h, struct index *ix)
 
 	if (!err)
 		err = take_rows(h, &r, ids);
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	free(ids);
 	return err;
 }
@@ -483,8 +483,7 @@ static int read_jobs(struct nodes_heat *h, struct index *ix, const struct job_fi
 		if (node >= 0 && (!h->nodes[node].is_sure || r.v[4].i & ROW_SOURCE_SLURM))
 			mark_job(h, node, db_value__number(&r.v[2]), db_value__number(&r.v[3]));
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }

@@ -74,8 +74,7 @@ static int load_key(struct index *ix, struct pseudonyms *p)
 	*p = (struct pseudonyms){0};
 	if (!err && db_rows__next(&r) && r.v[0].type == DB_TEXT)
 		read_key(p, r.v[0].text);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	if (err || p->key[0] || p->key[1])
 		return err;
 	err = pseudonyms__begin(p);
@@ -123,8 +122,7 @@ static int pseudonym_of(struct index *ix, const char *user, char name[static 24]
 		found = true;
 		snprintf(name, 24, "%s", r.v[0].text);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	if (err || found)
 		return err;
 	err = new_name(name);
@@ -213,9 +211,7 @@ static int named_users(struct index *ix, double before, struct string_list *user
 
 	while (!err && db_rows__next(&r))
 		err = string_list__append(users, r.v[0].text);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 /* ---- rows are deleted, and sums stay without users */
@@ -347,9 +343,7 @@ int privacy_past__load(struct privacy_past *p, struct index *ix)
 	while (!err && db_rows__next(&r))
 		if (r.v[0].type == DB_TEXT && r.v[1].type == DB_TEXT)
 			err = take_meta(p, r.v[0].text, r.v[1].text);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 void privacy_past__free(struct privacy_past *p)
@@ -470,8 +464,7 @@ static int drop_pseudonyms(struct index *ix)
 		err = db__ask(&r, ix->db, "SELECT word FROM pseudonym", NULL, 0);
 	while (!err && db_rows__next(&r))
 		err = string_list__append(&known, r.v[0].text);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	for (unsigned i = 0; !err && i < known.n; i++) {
 		const struct db_value arg = db_value__text(known.v[i]);
 

@@ -184,9 +184,7 @@ static int find_stored(struct index *ix, struct of_job *s, const struct row *r,
 	err = db__ask(&rows, ix->db, sql, args, 2);
 	while (!err && db_rows__next(&rows))
 		err = choose(s, &best, rows.v, r, from);
-	err = err ? err : rows.err;
-	db_rows__end(&rows);
-	return err;
+	return db_rows__end(&rows, err);
 }
 
 /* ---- what is written */
@@ -301,9 +299,7 @@ static int write_row(struct index *ix, struct stored *s)
 		s->id = rows.v[0].i;
 	while (!err && db_rows__next(&rows))
 		;
-	err = err ? err : rows.err;
-	db_rows__end(&rows);
-	return err;
+	return db_rows__end(&rows, err);
 }
 
 static int write_findings(struct index *ix, int64_t id, const struct row *r)

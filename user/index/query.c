@@ -487,8 +487,7 @@ static bool find_dirty(struct index *ix, struct dirty *d)
 		sprintf(strchr(d->days, '\0'), "%s%d", sep, (int)r.v[0].i);
 		sprintf(strchr(d->months, '\0'), "%s%d", sep, (int)r.v[1].i);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	return !err && !is_full;
 }
 
@@ -717,8 +716,7 @@ int query__each(struct query *q, struct db *d, int (*take)(void *arg, const stru
 
 	while (!err && db_rows__next(&r))
 		err = take(arg, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(q);
 	return err;
 }

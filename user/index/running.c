@@ -296,9 +296,7 @@ int running__known(struct index *ix, const char *path, struct running_list *out)
 					    .files = (unsigned)r.v[4].i};
 		err = k->directory ? 0 : -ENOMEM;
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 /* What the index has of a job before its files are read again. */
@@ -325,9 +323,7 @@ static int read_before(struct index *ix, int64_t id, struct before *b)
 		b->findings = r.v[2].type == DB_TEXT ? json_loads(r.v[2].text, 0, NULL) : NULL;
 		b->cpus = b->is_queued ? db_value__number(&r.v[3]) : NAN;
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 /* The same finding when the job was judged last. */

@@ -223,9 +223,7 @@ static int list_columns(struct db *d, struct string_list *names)
 
 	while (!err && db_rows__next(&r))
 		err = string_list__append(names, r.v[0].text);
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 static int add_column(struct db *d, int i)

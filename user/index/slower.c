@@ -130,10 +130,9 @@ static int each_signature(struct runs *r, struct index *ix, const struct job_fil
 		}
 		err = err ? err : add_run(r, rows.v);
 	}
-	err = err ? err : rows.err;
+	err = db_rows__end(&rows, err);
 	if (!err && r->signature)
 		err = take(arg, r);
-	db_rows__end(&rows);
 	query__free(&q);
 	return err;
 }
@@ -415,8 +414,7 @@ static int read_nodes(struct nodes *n, struct index *ix, const struct job_filter
 		err = query__ask(&q, ix->db, &rows);
 	while (!err && db_rows__next(&rows))
 		err = add_node_row(n, rows.v);
-	err = err ? err : rows.err;
-	db_rows__end(&rows);
+	err = db_rows__end(&rows, err);
 	query__free(&q);
 	return err ? err : end_node(n);
 }
@@ -609,8 +607,7 @@ static int read_speeds(struct speeds *s, struct index *ix, const struct job_filt
 		err = query__ask(&q, ix->db, &rows);
 	while (!err && db_rows__next(&rows))
 		err = add_speed_row(s, &kinds, rows.v);
-	err = err ? err : rows.err;
-	db_rows__end(&rows);
+	err = db_rows__end(&rows, err);
 	query__free(&q);
 	id_table__free(&kinds);
 	return err ? err : end_speed(s);

@@ -83,9 +83,7 @@ static int read_due(struct turn *t, unsigned most)
 		if (r.v[3].type == DB_TEXT)
 			snprintf(d->cluster, sizeof(d->cluster), "%s", r.v[3].text);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 static int note(struct turn *t, const struct due *d, const char *state, double pause_s)

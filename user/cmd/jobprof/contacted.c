@@ -121,8 +121,7 @@ static int find_signature(struct index *ix, const char *word, struct contact *c,
 	if (!err)
 		err = set_unset(&c->account, texts, r.v[1].type == DB_TEXT ? r.v[1].text : NULL);
 	c->signature = word;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 static int find_user(struct index *ix, const char *word, struct contact *c)

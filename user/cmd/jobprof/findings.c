@@ -149,7 +149,7 @@ static int ask_points(struct asking *w)
 		err = query__ask(&q, w->ix->db, &r);
 	if (!err)
 		err = site_points__take(&w->points, &r, &w->rules, POINTS);
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -184,8 +184,7 @@ static int ask_total(struct asking *w)
 		w->lost_gpu_s = db_value__number(&r.v[3]);
 		w->profiled_s = db_value__number(&r.v[4]);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -213,8 +212,7 @@ static int count_signatures(struct asking *w, const struct job_filter *f)
 		err = query__ask(&q, w->ix->db, &r);
 	if (!err && db_rows__next(&r))
 		w->signatures = db_value__number(&r.v[0]);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }

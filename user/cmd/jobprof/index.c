@@ -393,9 +393,7 @@ static int print_failed(struct index *ix)
 		print__escaped(stdout, r.v[2].text ? r.v[2].text : "");
 		putchar('\n');
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 static int do_check(const struct index_options *o, const char *where, int n, char **words)

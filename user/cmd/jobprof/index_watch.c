@@ -229,9 +229,7 @@ static int print_files(struct index *ix, const char *user)
 		print__escaped(stdout, r.v[0].text);
 		putchar('\n');
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 int index_watch__forget(const struct index_options *o, const char *where, int n, char **words)

@@ -249,8 +249,7 @@ static int ask_sums(struct index *ix, const struct options *o, const struct view
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
 		take_sums(s, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -349,8 +348,7 @@ static int ask_rows(struct index *ix, const struct options *o, const struct view
 			take_sums(s, r.v + N_COLUMNS);
 		err = site_table__add(t, r.v);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return site_args__status(err);
 }

@@ -425,7 +425,7 @@ static json_t *seen_json(struct found *f, const char *node, const char *cluster,
 		json__set(o, "runs", json_integer(r.v[1].i));
 		json_array_append_new(a, o);
 	}
-	db_rows__end(&r);
+	db_rows__end(&r, err);
 	query__free(&q);
 	return a;
 }

@@ -76,9 +76,7 @@ static int take(struct query *q, struct index *ix, struct groups *g, int when, e
 		for (unsigned i = 1; !err && i < r.n; i++)
 			one->v[when][first + i - 1] = db_value__number(&r.v[i]);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
-	return err;
+	return db_rows__end(&r, err);
 }
 
 /* Sums by a column of job that sums have, too. */
@@ -228,9 +226,8 @@ static int ask_queue(struct nodes_partitions *p, bool by_partition, struct index
 		err = query__ask(&q, ix->db, &r);
 	while (!err && db_rows__next(&r))
 		err = add_wait(p, &w, r.v);
-	err = err ? err : r.err;
+	err = db_rows__end(&r, err);
 	end_partition(p->n ? &p->v[p->n - 1] : NULL, &w);
-	db_rows__end(&r);
 	query__free(&q);
 	free(w.v);
 	return err;
@@ -288,8 +285,7 @@ static int ask_running(struct nodes_partitions *p, struct index *ix, const struc
 			p->v[i].losing_cores = 0;
 	while (!err && db_rows__next(&r))
 		err = take_running(p, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -510,8 +506,7 @@ static int ask(struct comparing *w, int when, struct index *ix, const struct job
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
 		w->fails[when] = db_value__number(&r.v[0]);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }

@@ -147,8 +147,7 @@ static int add_nodes(struct query *q, struct index *ix, const char *list)
 			query__add(q, id);
 	}
 	query__add(q, ")");
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	string_list__free(&wanted);
 	return err;
 }
@@ -208,8 +207,7 @@ static int ask_rows(struct index *ix, const struct options *o, const struct view
 		err = query__ask(&q, ix->db, &r);
 	while (!err && db_rows__next(&r))
 		err = site_table__add(t, r.v);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -242,8 +240,7 @@ static int ask_sums(struct index *ix, const struct options *o, const struct view
 		for (unsigned i = 0; i < 6; i++)
 			*to[i] = db_value__number(&r.v[i]);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -262,8 +259,7 @@ static int ask_waiting(struct index *ix, const struct options *o, const struct v
 		err = query__ask(&q, ix->db, &r);
 	if (!err && db_rows__next(&r))
 		s->waiting = db_value__number(&r.v[0]);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	if (!err)
 		s->asked = running__asked(ix, &err);
@@ -441,8 +437,7 @@ static int print_lines(struct index *ix)
 		}
 		json_decref(list);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err || fflush(stdout) ? 1 : 0;
 }

@@ -386,8 +386,7 @@ static int list_names(struct string_list *names, struct index *ix, const char *s
 		else
 			strange += *name != '\0';
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	if (strange)
 		log_warn("site: %u %s have names that are none for a folder: they get no pages",
 			 strange, of);

@@ -36,7 +36,7 @@ static json_t *ask_words(struct index *ix, const struct viewer *v, const char *c
 	while (!err && json_array_size(list) < WORDS && db_rows__next(&r))
 		if (r.v[0].type == DB_TEXT && site_args__is_word(r.v[0].text))
 			json_array_append_new(list, json__text(r.v[0].text));
-	db_rows__end(&r);
+	db_rows__end(&r, err);
 	query__free(&q);
 	return list;
 }

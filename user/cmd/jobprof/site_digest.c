@@ -242,8 +242,7 @@ static int ask(struct digest *d, enum section s, struct found *f)
 		memcpy(row, r.v, r.n * sizeof(*row));
 		err = add(f, s, row);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }

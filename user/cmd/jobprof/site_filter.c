@@ -223,7 +223,7 @@ static bool has_job_of(struct index *ix, const struct job_filter *f, const struc
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	has = err || db_rows__next(&r) || r.err;
-	db_rows__end(&r);
+	db_rows__end(&r, err);
 	query__free(&q);
 	return has;
 }

@@ -320,8 +320,7 @@ static int ask(struct index *ix, const struct question *of, struct site_table *t
 			*of->count = db_value__number(&r.v[r.n - 1]);
 		err = site_table__add(t, row);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -452,7 +451,7 @@ static int ask_points(struct index *ix, const struct question *of, struct site_t
 		err = query__ask(&q, ix->db, &r);
 	if (!err)
 		err = site_points__take(&p, &r, t, of->g->points_at);
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }

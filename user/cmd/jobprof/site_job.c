@@ -71,8 +71,7 @@ static int find_user_of_running(struct site_job *j, struct index *ix, const stru
 	if (!err && db_rows__next(&r) && r.v[0].type == DB_TEXT &&
 	    !strcmp(r.v[0].text, r.v[1].text))
 		err = row__set_text(&j->row, INDEX_user, r.v[0].text);
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }

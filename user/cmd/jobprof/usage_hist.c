@@ -95,8 +95,7 @@ static int ask(struct index *ix, const struct histogram_of *of, const struct sit
 		if (r.v[0].i >= 0 && r.v[0].i < BINS)
 			out->bins[r.v[0].i] =
 				(struct bin){known(&r.v[1]), known(&r.v[2]), known(&r.v[3])};
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }

@@ -57,8 +57,7 @@ static int ask_values(struct index *ix, const struct site_args *a, const struct 
 		if (!err)
 			out->v[out->n++] = db_value__number(&r.v[0]);
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	if (out->n)
 		qsort(out->v, out->n, sizeof(*out->v), by_value);
@@ -197,8 +196,7 @@ static int ask_plane(struct index *ix, const struct site_args *a, const struct v
 		if (bin_of(db_value__number(&r.v[0]), &x) && bin_of(db_value__number(&r.v[1]), &y))
 			p->jobs[x][y]++;
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
@@ -333,8 +331,7 @@ static int ask_fs(struct index *ix, const struct site_args *a, const struct view
 		if (!err)
 			err = add_value(&fs->bw[d], db_value__number(&r.v[2]));
 	}
-	err = err ? err : r.err;
-	db_rows__end(&r);
+	err = db_rows__end(&r, err);
 	query__free(&q);
 	return err;
 }
