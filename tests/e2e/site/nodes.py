@@ -470,7 +470,8 @@ def hours_of_others():
     sure = [base(k, sources=3, node_names=["n%d" % k], node_rows=[of_node("n%d" % k, n=12, **values)]) for k in (1, 2)]
     old = base(3, sources=3, start=NOW - 30 * 86400, end=BEGIN + 900, elapsed_s=BEGIN + 900 - NOW + 30 * 86400, node_names=["n3"], node_rows=[of_node("n3", **values)])  # that began long before
     write(path, [*sure, old])
-    ask = lambda: {k: v for k, v in as_json("nodes", "--since", "7d", "--database", path).items() if k in ("heat", "nodes", "kinds", "energy", "last", "slow")}
+    until = datetime.datetime.fromtimestamp(NOW, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%MZ")
+    ask = lambda: {k: v for k, v in as_json("nodes", "--since", "7d", "--until", until, "--database", path).items() if k in ("heat", "nodes", "kinds", "energy", "last", "slow")}
     want = ask()
     is_equal("hours of others: nodes that Slurm knows", [n["node"] for n in want["nodes"]], ["n1", "n2", "n3"])
     huge = {"wait_ms": 2 ** 31 - 1, "cpu_ms": 2400000, "memory_mb": 10 ** 6, "node_memory_mb": 10 ** 6, "node_energy_j": 10 ** 6, "span_s": 300, "node_idle_ms": 0}
