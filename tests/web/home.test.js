@@ -6,6 +6,7 @@ import test from 'node:test';
 // site.js reads what the server says when it is loaded.
 globalThis.document = { getElementById: () => ({ textContent: JSON.stringify({ page: 'jobs', arguments: {}, now: 1764460800, words: { tag: ['a', 'b', 'c'] }, prices: { currency: 'EUR', core_h: 0.02, gpu_h: 0.5 } }) }), addEventListener() {} };
 const { folded, narrower, range, sumsOf, toggle } = await import('../../web/src/joblist.js');
+const { before, capital } = await import('../../web/src/format.js');
 const { monthOf, observed } = await import('../../web/src/home.js');
 const { sorted, unpacked } = await import('../../web/src/rows.js');
 const { address, costs, kwh, money } = await import('../../web/src/site.js');
@@ -88,4 +89,10 @@ test('of many jobs: what was seen, and what follows', () => {
 test('an address has the arguments that are set', () => {
 	assert.equal(address('jobs', { user: '@me', since: '7d', name: '', sort: null }), 'jobs?user=@me&since=7d');
 	assert.equal(address('jobs', { name: '=a b&c' }), 'jobs?name=%3Da+b%26c');
+});
+
+test('a command that is shown by itself is not in the words before it', () => {
+	for (const [text, code, left] of [['ask for whole nodes: #SBATCH --exclusive', '#SBATCH --exclusive', 'ask for whole nodes:'], ['use less', null, 'use less'], ['set A=1, then run', 'A=1', 'set A=1, then run'], ['', 'x', '']])
+		assert.equal(before(text, code), left);
+	assert.deepEqual(['other jobs', ''].map(capital), ['Other jobs', '']);
 });

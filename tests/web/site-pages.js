@@ -48,13 +48,18 @@ async function whole(page) {
 	const wide = await page.evaluate(() => (document.documentElement.scrollWidth > innerWidth ? [...document.querySelectorAll('main *, header *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.wide, .in')).slice(0, 2).map((e) => e.outerHTML.slice(0, 80)).join(' ') || 'something' : ''));
 	const made = (await page.evaluate(() => document.body.textContent + document.title)).match(/.{0,20}\[object .{0,20}/);
 	// a name may be anything else
-	const strange = (await page.evaluate(() => { const copy = document.body.cloneNode(true); copy.querySelectorAll('bdi, script').forEach((e) => e.remove()); return copy.textContent; })).match(/.{0,20}(\bNaN\b|undefined|Infinity).{0,20}/);
+	const strange = (await page.evaluate(() => { const copy = document.body.cloneNode(true); copy.querySelectorAll('bdi, script').forEach((e) => e.remove()); return copy.textContent; })).match(/.{0,20}(\bNaN\b|undefined|Infinity|(?<![\d.,]|\d )\b1 (job|node|user|project|finding|run|row|core)s\b).{0,20}/);
+	const odd = (await page.evaluate(() => document.body.innerText)).match(/.{0,20}\.[;:].{0,20}/); // a sentence that goes on
+	// the line below a head is of all columns
+	const uneven = await page.evaluate(() => [...document.querySelectorAll('thead tr')].filter((tr) => tr.checkVisibility() && new Set([...tr.cells].map((c) => { const s = getComputedStyle(c); return `${s.borderTopWidth} ${s.borderBottomWidth}`; })).size > 1).map((tr) => tr.textContent).join(' | '));
+	// a command that a page shows by itself is not in the words before it, too
+	const twice = await page.evaluate(() => [...document.querySelectorAll('.do > code')].filter((c) => { const copy = c.closest('li, td').cloneNode(true); copy.querySelectorAll('.do, .cmd').forEach((e) => e.remove()); return copy.textContent.includes(c.textContent); }).map((c) => c.textContent).slice(0, 2).join(' | '));
 
 	const cut = await page.evaluate(() => [...document.querySelectorAll('.vt thead .t')].filter((e) => e.checkVisibility() && e.offsetWidth && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent).join(', '));
 
 	const times = await page.evaluate(() => [...document.links].map((a) => a.getAttribute('href')).filter((h) => /[?&](since|until|at|ran-at)=\d{9}/.test(h)).slice(0, 2).join(' '));
 
-	return page.troubles.join('; ') || (times && `times of links are no dates: ${times}`) || (cut && `heads are cut: ${cut}`) || (wide && `wider than the screen: ${wide}`) || (made && `it says ${made[0]}`) || (strange && `it says ${strange[0]}`) || '';
+	return page.troubles.join('; ') || (times && `times of links are no dates: ${times}`) || (cut && `heads are cut: ${cut}`) || (wide && `wider than the screen: ${wide}`) || (made && `it says ${made[0]}`) || (strange && `it says ${strange[0]}`) || (odd && `it says ${odd[0]}`) || (uneven && `lines of a head differ: ${uneven}`) || (twice && `twice: ${twice}`) || '';
 }
 
 async function truth(page, base, address, least) {

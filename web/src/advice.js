@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page of advice: what to change in jobs that are alike.
 import { el, name, soft } from './dom.js';
-import { cores, count, share } from './format.js';
+import { before, cores, count, plural, share } from './format.js';
 import { filters, known, link, shell, site } from './site.js';
 
-const noun = (n, w) => `${count(n)} ${w}${n === 1 ? '' : 's'}`;
-
 function change(r) {
-	return el('li', { class: r.severity }, el('span', { class: 'sev' }, r.severity.toUpperCase()), el('div', {}, el('b', {}, r.rule), el('span', { class: 'ev' }, name(r.text, 400)),
+	return el('li', { class: r.severity }, el('span', { class: 'sev' }, r.severity.toUpperCase()), el('div', {}, el('b', {}, r.rule), el('span', { class: 'ev' }, name(before(r.text, r.remedy_code), 400)),
 		r.remedy_code ? el('span', { class: 'do' }, el('code', {}, r.remedy_code)) : ''),
 	el('span', { class: 'cost' }, known(r.cost_core_s) ? el('span', { class: 'big' }, cores(r.cost_core_s)) : '', el('span', { class: 'sub' },
-		link('jobs', { ...site.arguments, signature: r.signature, finding: r.rule }, `${count(r.jobs)} of ${noun(r.of, 'job')}`))));
+		link('jobs', { ...site.arguments, signature: r.signature, finding: r.rule }, `${count(r.jobs)} of ${plural(r.of, 'job')}`))));
 }
 
 function changes(rows) {
@@ -21,7 +19,7 @@ function changes(rows) {
 }
 
 export function advice({ advice: d }) {
-	shell('What to change', [el('b', {}, `${count(d.rows.length)} finding${d.rows.length === 1 ? '' : 's'}`), ' of jobs that are alike, the dearest first',
+	shell('What to change', [el('b', {}, plural(d.rows.length, 'finding')), ' of jobs that are alike, the dearest first',
 		d.without_profile > 0 ? `; ${share(d.without_profile)} of what these jobs held has no profile` : ''], filters('30d'), ...(d.rows.length ? changes(d.rows) : [el('p', { class: 'none' }, 'No such job has a finding.')]));
 	return { advice: d };
 }

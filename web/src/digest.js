@@ -73,7 +73,7 @@ function sentence(d) {
 const LISTED = 5; // of those to write to, the others stand below
 
 function asked(r, i, d) {
-	const text = r.text ? [name(r.text, 300), '; '] : '';
+	const text = r.text ? [name(r.text.replace(/\.$/, ''), 300), '; '] : '';
 
 	return el('li', { class: r.severity ?? 'warn' }, el('span', { class: 'no' }, i + 1), el('span', { class: 'txt' }, el('b', {}, 'Write to ', to('jobs', { user: r.user, signature: r.signature, finding: r.rule }, name(r.user, 20)),
 		known(r.account) && r.account !== '' ? [' (', name(r.account, 20), ')'] : '', `: ${wordsOf(r.rule)}, `, name(r.name || '?', 30), `, ${plural(r.jobs, 'job')}`),

@@ -123,6 +123,9 @@ export function count(v) {
 	return v.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+export const capital = (s) => s.slice(0, 1).toUpperCase() + s.slice(1);
+// A text without the command that it ends with, which a page shows by itself.
+export const before = (s, code) => (code && s.endsWith(code) ? s.slice(0, -code.length).trimEnd() : s);
 export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
 // A round number above v with a little room, of 1, 2, 2.5 and 5 times a power of ten.

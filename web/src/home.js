@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A user's own page: does any job need me now, and what should I change first?
 import { el, low, name, section, soft } from './dom.js';
-import { cores, count, day, plural, share } from './format.js';
+import { before, capital, cores, count, day, plural, share } from './format.js';
 import { columnsOf, folded, hasPage, idOf, sumWords, sumsOf, toggle, whole } from './joblist.js';
 import { runningColumns, runningNow, runningWords } from './mine.js';
 import { rowTable } from './rows.js';
@@ -40,7 +40,7 @@ function change(r, i) {
 
 	return el('li', { class: r.severity }, el('span', { class: 'no' }, i + 1), severity(r.severity),
 		el('div', { class: 'txt' }, el('b', {}, name(r.name || r.program || '?', 60), ': ', what[0].toLowerCase() + what.slice(1)),
-			el('span', { class: 'ev' }, link('jobs', { user: whose(), signature: r.signature, finding: r.rule, since: '30d' }, `${count(r.jobs)} of ${count(r.of)} jobs`), `, last ${day(r.last).slice(5)}. `, code && safe ? '' : rest.replace(code ?? '', '')),
+			el('span', { class: 'ev' }, link('jobs', { user: whose(), signature: r.signature, finding: r.rule, since: '30d' }, `${count(r.jobs)} of ${plural(r.of, 'job')}`), `, last ${day(r.last).slice(5)}. `, code && safe ? '' : capital(before(rest, code))),
 			code ? el('span', { class: 'do' }, el('code', {}, code), copy(code), safe ? soft(` ${safe}`) : '') : ''),
 		el('span', { class: 'cost' }, big ? el('span', { class: 'big' }, big) : '', el('span', { class: 'sub' }, sub)));
 }

@@ -2,8 +2,8 @@
 // The I/O of all jobs of a site, in the figures of S. El Sayed et al. (PDSW-DISCS 2016): jobs by bytes and highest bandwidth, with
 // both margins and cumulative shares, and the table of thresholds. A click on a cell or a bar lists its jobs.
 import { el, low, name, section, soft } from './dom.js';
-import { count, mb, plural, share } from './format.js';
-import { address, drawParts, filters, known, shell, site } from './site.js';
+import { capital, count, mb, plural, share } from './format.js';
+import { address, drawParts, few, filters, known, link, shell, site } from './site.js';
 import { svg } from './spark.js';
 
 const DIRECTIONS = [['read', 'Read', 'read', 'read-rate'], ['written', 'Written', 'written', 'write-rate']];
@@ -92,11 +92,18 @@ export function nearest(cells, from, [dx, dy]) {
 	return ahead.sort((a, b) => a.along + 3 * a.off - b.along - 3 * b.off)[0]?.c;
 }
 
+// Which jobs these are, where short ones are left out.
+function ofLength(d) {
+	const h = d.least_s / 3600;
+
+	return h > 0 ? ` of ${h === 1 ? 'an hour' : `${few(h)} h`} and more` : '';
+}
+
 function figure(d, [key, title, bytes, rate]) {
 	const cells = d.planes[key], x = extent(d.planes, 0), y = extent(d.planes, 1), n = cells.reduce((s, c) => s + c[2], 0);
 
 	if (!n)
-		return el('section', {}, el('h2', {}, title), el('p', { class: 'none' }, 'No job in this choice has known I/O of this kind.'));
+		return el('section', {}, el('h2', {}, title), el('p', { class: 'none' }, `No job${ofLength(d)} of this choice has known I/O of this kind. `, d.least_s > 0 ? link('io', { ...site.arguments, ran: '0s-' }, 'Jobs of any length') : ''));
 	return el('section', { 'aria-label': title }, el('div', { class: 'head' }, el('h2', {}, title), soft(`${plural(n, 'job')}; bars and shades by logarithm`)),
 		el('div', { class: 'io' }, marginOf(margin(cells, 0), x, false, bytes, '', `${title}: jobs by bytes`), el('div', { class: 'ioy' }, ticks(y, true)), plane(cells, x, y, [bytes, rate]),
 			marginOf(margin(cells, 1), y, true, rate, '/s', `${title}: jobs by highest bandwidth`), el('div', { class: 'iox' }, ticks(x, false))),
@@ -113,7 +120,6 @@ const BYTES = /^(p50|p80|p95|most|sum|bw_p80|bw_most)$/;
 const head = (heads) => el('thead', {}, el('tr', {}, heads.map(([t, key], i) => el('th', { scope: 'col', class: i ? null : 'l', 'data-key': key, 'data-unit': BYTES.test(key) ? 'bytes' : null }, t))));
 const body = (rows) => el('tbody', {}, rows.map((r) => el('tr', {}, r.map((c, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', class: i ? null : 'l' }, c)))));
 const plain = (label, heads, rows) => el('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': `Table: ${label}` }, el('table', { class: 'g' }, head(heads), body(rows)));
-const capital = (s) => s[0].toUpperCase() + s.slice(1);
 const two = (v) => (known(v) ? v.toFixed(2) : '?');
 const top = (v) => (known(v) ? share(v) : '\u2013');
 
@@ -129,10 +135,10 @@ const systems = (d) => (d.file_systems.length ? low(section('fs', 'Of each netwo
 	d.file_systems.map((r) => [name(r.file_system, 40), r.quantity, count(r.jobs), volume(r.p50), volume(r.p80), volume(r.p95), volume(r.most), volume(r.sum), top(r.of_all), top(r.top_share), known(r.bw_p80) ? `${volume(r.bw_p80)}/s` : '?', known(r.bw_most) ? `${volume(r.bw_most)}/s` : '?'])))) : null);
 
 function sentence(d) {
-	const [r, w] = d.moved, n = Math.max(r.jobs, w.jobs), h = d.least_s / 3600;
+	const [r, w] = d.moved, n = Math.max(r.jobs, w.jobs);
 
-	return n ? [el('b', {}, plural(n, 'job')), h > 0 ? ` of ${h === 1 ? 'an hour' : `${h} h`} and more` : '', ' read ', el('b', {}, volume(r.sum)), ' and wrote ', el('b', {}, volume(w.sum)), r.top_share ? `; the 20 % that read most read ${share(r.top_share)} of it` : '', w.top_share ? `, those that wrote most wrote ${share(w.top_share)}` : '',
-		d.without_profile > 0 ? `; of ${share(d.without_profile)} of what these jobs held nobody knows` : ''] : 'No job in this choice has known I/O.';
+	return n ? [el('b', {}, plural(n, 'job')), ofLength(d), ' read ', el('b', {}, volume(r.sum)), ' and wrote ', el('b', {}, volume(w.sum)), r.top_share ? `; the 20 % that read most read ${share(r.top_share)} of it` : '', w.top_share ? `, those that wrote most wrote ${share(w.top_share)}` : '',
+		d.without_profile > 0 ? `; of ${share(d.without_profile)} of what these jobs held nobody knows` : ''] : `No job${ofLength(d)} of this choice has known I/O.`;
 }
 
 function place(e) {

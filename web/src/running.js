@@ -245,7 +245,7 @@ class Page {
 		this.table.hidden = !list.length;
 		this.others.hidden = !this.list.length || (!folded && !this.list.some((row) => !isNeeded(row.r)));
 		this.others.textContent = this.isAll ? 'only those that lose 1 core-hour an hour or more' : `${count(folded)} other${folded === 1 ? '' : 's'}: ${folded === 1 ? 'it loses' : 'they lose'} less than 1 core-hour an hour`;
-		this.none.hidden = list.length > 0;
+		this.none.hidden = list.length > 0 || !known(this.d.looked);
 		this.none.replaceChildren(el('b', {}, this.d.jobs ? 'No running job loses 1 core-hour an hour or more' : 'No job runs'), this.d.jobs ? '' : soft(' A job is here a minute after its start.'));
 		this.head(more);
 	}
@@ -253,7 +253,7 @@ class Page {
 	head(more) {
 		const d = this.d;
 
-		this.sum.replaceChildren(...!d.jobs ? [el('b', {}, 'No job runs'), ` \u00b7 ${count(d.waiting)} wait${d.waiting === 1 ? 's' : ''}`] : [el('b', {}, `${count(d.losing)} of ${count(d.jobs)} running job${d.jobs === 1 ? '' : 's'} lose${d.losing === 1 ? 's' : ''} 1 core-hour an hour or more, or will run out of memory`), d.bad ? `, ${count(d.bad)} BAD` : '', ' \u00b7 ',
+		this.sum.replaceChildren(...!known(d.looked) && !d.jobs ? [el('b', {}, 'Which jobs run is not known')] : !d.jobs ? [el('b', {}, 'No job runs'), ` \u00b7 ${count(d.waiting)} wait${d.waiting === 1 ? 's' : ''}`] : [el('b', {}, `${count(d.losing)} of ${count(d.jobs)} running job${d.jobs === 1 ? '' : 's'} lose${d.losing === 1 ? 's' : ''} 1 core-hour an hour or more, or will run out of memory`), d.bad ? `, ${count(d.bad)} BAD` : '', ' \u00b7 ',
 			el('b', {}, `${few(d.losing_cores ?? 0)} core-h lost each hour`), known(d.cores) ? ` of ${count(Math.round(d.cores))} held` : '', ` \u00b7 ${count(d.waiting)} wait${d.waiting === 1 ? 's' : ''}`, more > 0 ? [' \u00b7 ', el('a', { href: `${address('running', { ...site.arguments, all: null })}${Object.keys(site.arguments).length ? '&' : '?'}all` }, `${count(more)} more`)] : ''].flat());
 		this.late.hidden = known(d.looked) && this.now - d.looked < LATE_S;
 		this.late.textContent = known(d.looked) ? `This is as it was ${spoken(this.now - d.looked)} ago: jobprof index watch does not look.` : 'Nobody has looked at running jobs yet: jobprof index watch does that.';
@@ -275,7 +275,7 @@ class Page {
 		for (const row of this.byKey.values())
 			n.set(row.r.partition, (n.get(row.r.partition) ?? 0) + 1);
 		this.parts.replaceChildren(...[['', this.byKey.size], ...[...n].sort(([, a], [, b]) => b - a).slice(0, 12)].filter(([p]) => !now || !p || p === now)
-			.map(([p, k]) => el('a', { href: address('running', { ...site.arguments, partition: p }), 'aria-current': p === (now ?? '') ? 'true' : null }, p ? name(p, 20) : 'all partitions', p || !now ? soft(` ${count(k)}`) : '')));
+			.map(([p, k]) => el('a', { href: address('running', { ...site.arguments, partition: p }), 'aria-current': p === (now ?? '') ? 'true' : null }, p ? name(p, 20) : 'all partitions', (p || !now) && known(this.d.looked) ? soft(` ${count(k)}`) : '')));
 	}
 
 	wait() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The pages about findings of many jobs: which cost most and whom to write to, whether that helped, and PIKA's issues.
 import { el, name, soft } from './dom.js';
-import { count, day, plural, share } from './format.js';
+import { before, capital, count, day, plural, share } from './format.js';
 import { address, cells, drawParts, filters, known, link, means, others, shell, site, table } from './site.js';
 import { spark, weeks } from './spark.js';
 import { first, tabs as groups } from './usage.js';
@@ -13,7 +13,6 @@ const CONTACT = 6; // the contact is behind this week
 
 const money = (v) => (known(v) ? count(Math.round(v)) : '?');
 const date = (s) => day(s).slice(5, 10);
-const capital = (s) => s[0].toUpperCase() + s.slice(1);
 
 // The tabs keep the time and whose jobs these are.
 function tabs(current) {
@@ -96,7 +95,7 @@ function copy(text) {
 }
 
 function detail(r, columns) {
-	return el('tr', { class: 'detail' }, el('td', { colspan: columns, class: 'l' }, el('div', { class: 'tx' }, known(r.job) ? ['Dearest: job ', el('a', { href: address(`job/${r.job}`) }, r.job), '. '] : '', name(r.text, 600),
+	return el('tr', { class: 'detail' }, el('td', { colspan: columns, class: 'l' }, el('div', { class: 'tx' }, known(r.job) ? ['Dearest: job ', el('a', { href: address(`job/${r.job}`) }, r.job), '. '] : '', name(before(r.text ?? '', r.remedy_code), 600),
 		r.remedy_code ? el('span', { class: 'do' }, el('code', {}, name(r.remedy_code, 300))) : '', site.sees_all && !known(r.contacted_at) ? el('code', { class: 'cmd' }, command(r), copy(command(r))) : '')));
 }
 

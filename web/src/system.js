@@ -18,7 +18,7 @@ const QUANTITIES = [
 ];
 
 const textOf = (unit, v) => (unit === 'W' ? power(v) : share(v));
-const long = (s) => (s === 3600 ? 'an hour' : s >= 172800 ? `${Number((s / 86400).toFixed(1))} days` : s % 3600 === 0 ? `${s / 3600} hours` : spoken(s));
+const long = (s) => (s === 3600 ? 'an hour' : s >= 172800 ? `${Math.round(s / 86400)} days` : s % 3600 === 0 ? `${s / 3600} hours` : spoken(s));
 const minus = (text) => text.replace('-', '\u2212');
 
 // ---- the map of nodes and hours
@@ -195,7 +195,7 @@ function slow(d) {
 		{ head: 'Most runs of', left: true, wrap: true, about: 'names of the jobs that were there most often', cell: (r) => [known(r.speed) && !r.is_certain ? soft('not certain: ') : '', seenIn(r), known(r.since) ? soft(`, since ${date(r.since)}`) : ''] },
 		{ key: 'node_fails', head: 'Node fails', cell: (r) => count(r.node_fails), has: (r) => r.node_fails > 0 },
 		{ key: 'lost_core_s', head: 'Lost', cell: (r) => (known(r.lost_core_s) ? cores(r.lost_core_s) : soft('?')), about: 'that jobs lost by it' },
-	], d.slow, 'slow') : el('p', { class: 'soft words' }, d.nodes.length ? 'None is known: jobs of the same program ran as fast on each.' : 'Not known: there are no runs to compare.'));
+	], d.slow, 'slow') : el('p', { class: 'soft words' }, d.nodes.length ? 'None is known. That a node is slow takes 15 runs on it, of programs that ran on others of its kind, too.' : 'Not known: there are no runs to compare.'));
 }
 
 const AMOUNTS = { 'core-s': cores, J: energy, s: spoken, share, W: power };

@@ -10,7 +10,7 @@ import urllib.parse
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from serve import *
 
-PATHS = ["/", "/jobs", "/usage", "/findings", "/io", "/issues", "/advice", "/contacted", "/digest", "/job/1", "/job/99999999", "/d/a/b/", "/d-solo/a/b/",
+PATHS = ["/", "/jobs", "/usage", "/findings", "/io", "/issues", "/advice", "/digest", "/job/1", "/job/99999999", "/d/a/b/", "/d-solo/a/b/",
          "/assets/site.js", "/nothing", "/running", "/node/n1", "/nodes", "/node", "/home", "/apps", "/find", "/compare"]
 ENDS = ["", "", ".json", ".csv", ".html", "/", "/..", "//", ".json.csv"]
 NAMES = ["user", "project", "since", "until", "sort", "all", "by", "state", "name", "node", "program", "jobs", "limit", "where", "json", "csv", "html",

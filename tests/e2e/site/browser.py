@@ -28,7 +28,7 @@ JOBS = 400
 def paths():
     """The table of pages, as it is in the program's source."""
     with open(os.path.join(ROOT, "user/cmd/jobprof/serve_page.c")) as f:
-        return [p for p in re.findall(r'^\t\{"(/[a-z]+)",', f.read(), re.M) if p != "/contacted"]  # which has no page to look at
+        return re.findall(r'^\t\{"(/[a-z]+)",', f.read(), re.M)
 
 
 def need_browser():
@@ -235,10 +235,10 @@ def refusals(looks={"light": "axe"}):
     browse([{"server": "staff", "address": "/node?node=twin", "status": 400, "says": "twin of alpha, twin of beta", "looks": looks}, {"server": "staff", "address": "/node?node=twin&cluster=beta", "says": "Not known: no profile of this time", "looks": {"light": "look"}},
             {"server": "staff", "address": "/nodes", "says": "short", "looks": {"light": "look"}}, {"server": "staff", "address": "/jobs?since=all&finding=mem.over", "looks": {"light": "look"}}, {"server": "staff", "address": "/job/900000", "says": "NODE_FAIL", "looks": {"light": "look"}}])
     browse([{"server": who, "address": a, "status": status, "says": says, "looks": looks} for who, a, status, says in (
-        ("user", "/job/%d" % theirs, 403, "the answer is the same for both"), ("user", "/job/99999999", 403, "the answer is the same for both"), ("user", "/nope", 404, "/nope"),
+        ("user", "/job/%d" % theirs, 403, "the answer is the same for both"), ("user", "/job/99999999", 403, "the answer is the same for both"), ("staff", "/job/99999999", 403, "There is no such job"), ("user", "/nope", 404, "/nope"),
         ("user", "/jobs?nope=1", 400, "no such argument"), ("user", "/compare?jobs=1", 400, "2 to 16 jobs"), ("user", "/job/%d" % mine, 200, "Job Wall-clock time"), ("staff", "/job/%d" % theirs, 200, "User/Group"),
         ("staff", "/compare?jobs=1,2,3", 200, "back to the list"), ("staff", "/compare?jobs=1,%d" % theirs, 404, "These cannot be compared"), ("leader", "/", 200, "proj01: 2 jobs, 8.00 core-h, of which 1.50 lost"),
-        ("empty", "/nodes", 200, "No node is known in this time"))],
+        ("empty", "/nodes", 200, "No node is known in this time"), ("empty", "/running", 200, "Which jobs run is not known"), ("staff", "/io?user=ann", 200, "Jobs of any length"))],
         [{"move": "back", "server": "staff", "address": "/jobs?since=all&jobs=1", "job": "1"}])
 
 

@@ -145,7 +145,7 @@ def one_finding():
     dear = max(rules, key=lambda rule: total(rule_cost(r, rule) for r in rows) or 0)
     text, want = must("jobs", "--database", path, "--since", "all", "--finding", dear), wanted(rows, {"--finding": dear}, "UTC")
     is_true("jobs --finding as text: the head says how much of it", ", of which %s %s\n" % (dear, hours(total(r["finding_core_s"] for r in want))) in text, text[:200])
-    line = next(line for line in text.splitlines() if line.startswith(str(want[0]["job_id"])))
+    line = next(line for line in text.splitlines() if line.split()[:1] == [called(want[0])])
     is_true("jobs --finding as text: and the column", hours(want[0]["finding_core_s"]) in line.split() and dear in text.splitlines()[3], line)
     for none in ("any", "none"):
         is_equal("jobs --finding %s: of no finding alone" % none, {r["finding_core_s"] for r in ask(path, {"--finding": none})["rows"]}, {None})
@@ -243,10 +243,15 @@ def as_csv():
     is_equal("jobs --csv: nothing that a terminal obeys", visible(text.replace("\n", "")), text.replace("\n", ""))
 
 
+def called(row):
+    """As Slurm calls a job, which a task of an array is not by its number."""
+    return str(row["job_id"]) if row["array_task"] is None else "%d_%d" % (row["array_id"], row["array_task"])
+
+
 def expected_texts(row, has_gpu):
     is_this_year = time.gmtime(row["start"]).tm_year == time.gmtime().tm_year
     start = time.strftime("%m-%d %H:%M" if is_this_year else "%Y-%m-%d", time.gmtime(row["start"]))
-    return [str(row["job_id"]), cut(row["user"], 10), cut(row["account"], 12), cut(row["name"] or "", 20), row["state"] or "",
+    return [called(row), cut(row["user"], 10), cut(row["account"], 12), cut(row["name"] or "", 20), row["state"] or "",
             row["partition"], grouped(row["nodes"]), grouped(row["cores"]), "-" if row["gpus"] is None else grouped(row["gpus"]), start,
             duration(row["elapsed_s"]), share(row["limit_share"]), share(row["cpu_share"]), share(row["memory_share"]), share(row["gpu_share"]) if has_gpu else "",
             hours(row["held_core_s"]), hours(row["lost_core_s"]), row["worst_rule"] or "", cut(row["worst_text"] or "", 60)]
@@ -273,6 +278,7 @@ def as_text():
     is_equal("jobs as text: each number of each row, in their order",
              [len(table), [(lacks(line, expected_texts(row, has_gpu)), line) for line, row in zip(table, want) if lacks(line, expected_texts(row, has_gpu)) is not None][:3]],
              [len(want), []])
+    is_true("jobs as text: tasks of arrays are among them", any("_" in called(row) for row in want), len(want))
     is_equal("jobs as text: nothing that a terminal obeys", visible(text.replace("\n", "")), text.replace("\n", ""))
     of = chosen_by(options, "UTC")
     s = sums([r for r in rows if of(r)])

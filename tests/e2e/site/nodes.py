@@ -565,7 +565,7 @@ def now_running():
     write(path, [base(1, partition="cpu", node_rows=[of_node(first=t0, n=12, cpu_ms=1000, others_ms=500, wait_ms=600)])])
     got = as_json("nodes", "--database", path)["partitions"]
     is_equal("without a queue nobody knows what runs", [(p["partition"], p["running"], p["waiting"], p["started_24h"]) for p in got], [("cpu", None, None, 1)])
-    queue = [(10, "cpu", "RUNNING", BEGIN + 600, "n[1-2]", 2, 16.0, 3.5), (11, "cpu", "RUNNING", BEGIN + 600, "n3", 1, 4.0, 0.2), (12, "cpu", "PENDING", None, None, 1, 4.0, None),
+    queue = [(10, "cpu", "RUNNING", BEGIN + 600, "n[1-2]", 2, 16.0, 3.5), (11, "cpu", "RUNNING", BEGIN + 600, "n3", 1, 4.0, 0.2), (12, "cpu", "PENDING", None, None, 1, 4.0, None), (14, "big", "PENDING", None, None, 1, 4.0, None),
              (13, "gpu", "RUNNING", BEGIN, "n1", 1, 2.0, None), (1, "cpu", "COMPLETING", BEGIN + 1, "n1", 1, 8.0, None)]
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         for number, partition, state, start, nodes, n, cores, losing in queue:
@@ -585,7 +585,8 @@ def now_running():
     is_true("ledger: jobs that run are divided by their cores", abs(sum(by.values()) - 6) < 1e-6 and abs(by[10] - share10) < 0.5 and by[13] >= early, by)
     parts = {p["partition"]: p for p in as_json("nodes", "--database", path)["partitions"]}
     is_equal("partitions: what runs, waits and loses", {k: [p["running"], p["running_cores"], p["waiting"], p["losing"], p["losing_cores"]] for k, p in parts.items()},
-             {"cpu": [3, 28.0, 1, 1, 3.7], "gpu": [1, 2.0, 0, 0, 0.0]})
+             {"cpu": [3, 28.0, 1, 1, 3.7], "gpu": [1, 2.0, 0, 0, 0.0], "big": [0, 0.0, 1, 0, 0.0]})
+    is_equal("partitions: the busiest first", list(parts), ["cpu", "gpu", "big"])
     same_as_csv(path, ("nodes",), "partitions", list(parts.values()))
 
 

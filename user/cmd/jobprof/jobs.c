@@ -28,7 +28,7 @@ struct options {
 /* SQL expressions on a row j of the table job; NULL: the cost of the finding of --finding, and what
  * was lost at the site's prices. */
 static const struct site_column columns[] = {
-	{"job_id", "job", "j.job_id", CELL_ID, 0, 0},
+	{"job_id", "job", "j.job_id", CELL_JOB, 0, 0},
 	{"array_id", "array", "j.array_id", CELL_ID, SITE_HIDDEN, 0},
 	{"array_task", "task", "j.array_task", CELL_ID, SITE_HIDDEN, 0},
 	{"cluster", "cluster", "j.cluster", CELL_TEXT, SITE_HIDDEN, 40},

@@ -55,7 +55,7 @@ const struct command cmd_node = {
 /* ---- the jobs as a table */
 
 static const struct site_column columns[] = {
-	{"job_id", "job", NULL, CELL_ID, 0, 0},
+	{"job_id", "job", NULL, CELL_JOB, 0, 0},
 	{"array_id", "array", NULL, CELL_ID, SITE_HIDDEN, 0},
 	{"array_task", "task", NULL, CELL_ID, SITE_HIDDEN, 0},
 	{"user", "user", NULL, CELL_TEXT, 1, 10},

@@ -290,6 +290,19 @@ static int ask_running(struct nodes_partitions *p, struct index *ix, const struc
 	return err;
 }
 
+/* Where most runs, then where most waits or has begun. */
+static int busiest_first(const void *a, const void *b)
+{
+	const struct nodes_partition *x = a, *y = b;
+	const double by[][2] = {
+		{x->cores, y->cores}, {x->waiting, y->waiting}, {x->started, y->started}};
+
+	for (size_t i = 0; i < sizeof(by) / sizeof(*by); i++)
+		if (by[i][0] > by[i][1] || by[i][0] < by[i][1])
+			return by[i][0] > by[i][1] ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
 int nodes_partitions__read(struct nodes_partitions *p, const struct job_filter *f, struct index *ix,
 			   const struct viewer *v)
 {
@@ -301,7 +314,11 @@ int nodes_partitions__read(struct nodes_partitions *p, const struct job_filter *
 	err = ask_queue(p, true, ix, &of, v);
 	if (!err)
 		asked = running__asked(ix, &err);
-	return err || isnan(asked) ? err : ask_running(p, ix, f, v);
+	if (!err && !isnan(asked))
+		err = ask_running(p, ix, f, v);
+	if (!err && p->n)
+		qsort(p->v, p->n, sizeof(*p->v), busiest_first);
+	return err;
 }
 
 void nodes_partitions__free(struct nodes_partitions *p)

@@ -29,7 +29,7 @@ struct options {
 /* SQL expressions on a row j of the table running. ELAPSED and LEFT have the time as argument. */
 enum { ELAPSED = 13, LEFT };
 static const struct site_column columns[] = {
-	{"job_id", "job", "j.job_id", CELL_ID, 0, 0},
+	{"job_id", "job", "j.job_id", CELL_JOB, 0, 0},
 	{"array_id", "array", "j.array_id", CELL_ID, SITE_HIDDEN, 0},
 	{"array_task", "task", "j.array_task", CELL_ID, SITE_HIDDEN, 0},
 	{"array_tasks", "tasks", "j.array_tasks", CELL_TEXT, 8, 12},
@@ -329,7 +329,9 @@ static void print_head(const struct sums *s)
 	site_cell__put(lost, CELL_NUMBER, isnan(s->lost) ? 0 : s->lost);
 	site_cell__put(cores, CELL_COUNT, s->cores);
 	site_cell__put(waiting, CELL_COUNT, s->waiting);
-	if (!(s->jobs > 0) && !(s->waiting > 0))
+	if (isnan(s->looked) && !(s->jobs > 0))
+		puts("Which jobs run is not known.");
+	else if (!(s->jobs > 0) && !(s->waiting > 0))
 		puts("No job runs or waits.");
 	else if (!(s->jobs > 0))
 		printf("No job runs; %s wait.\n", waiting);

@@ -46,7 +46,6 @@ struct page {
 	const char *path;
 	struct part parts[PARTS];
 	const char *arguments; /* beside filters, with blanks around each */
-	bool has_csv;	       /* of the first part */
 	bool has_html;	       /* the first part has a page of its own by --html */
 };
 
@@ -66,33 +65,28 @@ static const struct page pages[] = {
 	  PART(running, "running", ME),
 	  {verb_usage, &cmd_usage, "projects", {"--by=project", "--since=30d"}, true}},
 	 " ",
-	 true,
 	 false},
-	{"/jobs", {PART(jobs, "jobs", "--limit=10000")}, " sort limit all ", true, false},
-	{"/apps", {PART(apps, "apps")}, " sort all ", true, false},
+	{"/jobs", {PART(jobs, "jobs", "--limit=10000")}, " sort limit all ", false},
+	{"/apps", {PART(apps, "apps")}, " sort all ", false},
 	{"/usage",
 	 {PART(usage, "usage"), PART(usage, "histograms", "--histograms")},
 	 " by sort all ",
-	 true,
 	 false},
-	{"/findings", {PART(findings, "findings")}, " all ", true, false},
-	{"/io", {PART(usage, "io", "--io")}, " all ", true, false},
-	{"/issues", {PART(issues, "issues")}, " by sort all ", true, false},
-	{"/advice", {PART(advice, "advice")}, " contacts all ", true, false},
-	{"/find", {PART(find, "find")}, " word ", true, false},
-	{"/contacted", {PART(contacted, "contacted")}, " ", false, false},
-	{"/node", {PART(node, "node")}, " table ", true, false},
-	{"/nodes", {PART(nodes, "nodes")}, " table ", true, false},
-	{"/digest", {PART(digest, "digest")}, " ", true, true},
-	{"/running", {PART(running, "running")}, " all ", true, false},
+	{"/findings", {PART(findings, "findings")}, " all ", false},
+	{"/io", {PART(usage, "io", "--io")}, " all ", false},
+	{"/issues", {PART(issues, "issues")}, " by sort all ", false},
+	{"/advice", {PART(advice, "advice")}, " contacts all ", false},
+	{"/find", {PART(find, "find")}, " word ", false},
+	{"/node", {PART(node, "node")}, " table ", false},
+	{"/nodes", {PART(nodes, "nodes")}, " table ", false},
+	{"/digest", {PART(digest, "digest")}, " ", true},
+	{"/running", {PART(running, "running")}, " all ", false},
 };
 
 /* A stream of events is what .json is, each time that it changes: of the page that lives. */
 static bool has_form(const struct page *p, enum http_type type)
 {
-	return type == HTTP_CSV	     ? p->has_csv
-	       : type == HTTP_EVENTS ? p->parts[0].verb == verb_running
-				     : true;
+	return type != HTTP_EVENTS || p->parts[0].verb == verb_running;
 }
 
 /* The page of an address, which may end with .json, .csv or .events. NULL: there is none. */

@@ -157,7 +157,7 @@ void site_cell__put(char to[static SITE_CELL], enum site_cell_kind kind, double 
 		strcpy(to, "-");
 	else if (kind == CELL_COUNT)
 		put_count(to, v);
-	else if (kind == CELL_ID)
+	else if (kind == CELL_ID || kind == CELL_JOB)
 		snprintf(to, SITE_CELL, "%.0f", v);
 	else if (kind == CELL_HOURS)
 		put_number(to, v / 3600);
@@ -208,6 +208,19 @@ static void put_cut(const char *s, unsigned width, FILE *out)
 	put_text(s, width - 2, out);
 }
 
+/* The number by which Slurm's users call a task of an array; false: the job is none. */
+static bool put_task(const struct site_table *t, unsigned row, unsigned column,
+		     char to[static SITE_CELL])
+{
+	const double array = db_value__number(cell(t, row, column + 1)),
+		     task = db_value__number(cell(t, row, column + 2));
+
+	if (isnan(array) || isnan(task))
+		return false;
+	snprintf(to, SITE_CELL, "%.0f_%.0f", array, task);
+	return true;
+}
+
 /* The text of a cell: in buf, or the cell's own. */
 static const char *text_of(const struct site_table *t, unsigned row, unsigned column,
 			   char buf[static SITE_CELL])
@@ -220,6 +233,8 @@ static const char *text_of(const struct site_table *t, unsigned row, unsigned co
 		return v->text;
 	if (t->columns[column].kind == CELL_TEXT)
 		return "";
+	if (t->columns[column].kind == CELL_JOB && put_task(t, row, column, buf))
+		return buf;
 	site_cell__put(buf, t->columns[column].kind, db_value__number(v));
 	return buf;
 }
@@ -424,7 +439,7 @@ void site_table__csv(const struct site_table *t, FILE *out)
 
 static bool is_whole(enum site_cell_kind kind)
 {
-	return kind == CELL_COUNT || kind == CELL_ID || kind == CELL_TIME;
+	return kind == CELL_COUNT || kind == CELL_ID || kind == CELL_JOB || kind == CELL_TIME;
 }
 
 const char *site_series__text(char to[static SITE_SERIES], const double *v, unsigned n)

@@ -19,6 +19,7 @@ enum site_cell_kind {
 	CELL_TEXT,
 	CELL_COUNT,    /* a whole number, with commas */
 	CELL_ID,       /* a whole number, without commas */
+	CELL_JOB,      /* a job's number; text has ARRAY_TASK of the two columns behind it */
 	CELL_NUMBER,   /* three digits */
 	CELL_HOURS,    /* s, shown as h with three digits */
 	CELL_SHARE,    /* 0 to 1, shown as percent */
