@@ -60,6 +60,8 @@ TEST(values_that_are_none)
 	assert_int_equal(facts("TimeLimit=Partition_Limit").time_limit, -1);
 	assert_int_equal(facts("TimeLimit=1-2").time_limit, -1);
 	assert_int_equal(facts("TimeLimit=00:05:00x").time_limit, -1);
+	assert_int_equal(facts("TimeLimit=365-00:00:00").time_limit, -1); /* none was set */
+	assert_int_equal(facts("TimeLimit=364-23:59:00").time_limit, 31535940);
 	assert_int_equal(facts("TimeLimit=00:05:00").time_limit, 300);
 	assert_true(isnan(facts("MinMemoryNode=0").node_memory));
 	assert_true(isnan(facts("MinMemoryNode=3X").node_memory));

@@ -27,4 +27,7 @@ struct slurm_lines {
  * and all that it started have been killed. Nothing is logged. */
 int slurm_lines__read(struct slurm_lines *l);
 
+/* What Slurm plans with for a job without a time limit, and says of it when it has run: a year. */
+#define SLURM_NO_LIMIT_S (365 * 86400)
+
 #endif

@@ -308,6 +308,8 @@ static void take_numbers(const struct sync *s, struct row *r, char *const f[N_FI
 	v[INDEX_end] = number(f[F_End]);
 	v[INDEX_elapsed_s] = number(f[F_ElapsedRaw]);
 	v[INDEX_limit_s] = 60 * number(f[F_TimelimitRaw]);
+	if (v[INDEX_limit_s] >= SLURM_NO_LIMIT_S)
+		v[INDEX_limit_s] = NAN;
 	v[INDEX_nodes] = number(f[F_NNodes]);
 	v[INDEX_cpus] = number(f[F_AllocCPUS]);
 	v[INDEX_gpus] = of_tres(f[F_AllocTRES], "gres/gpu");

@@ -79,7 +79,7 @@ static bool is_in(double v, double least, double most)
 static double limit(const char *text)
 {
 	const char *dash = strchr(text, '-'), *p = dash ? dash + 1 : text;
-	double v[3] = {0}, days = 0;
+	double v[3] = {0}, days = 0, seconds;
 	int n = 0;
 	char part[32];
 
@@ -98,7 +98,8 @@ static double limit(const char *text)
 	}
 	if (*p || n < 2)
 		return NAN;
-	return days * 86400 + (n == 3 ? v[0] * 3600 + v[1] * 60 + v[2] : v[0] * 60 + v[1]);
+	seconds = days * 86400 + (n == 3 ? v[0] * 3600 + v[1] * 60 + v[2] : v[0] * 60 + v[1]);
+	return seconds < SLURM_NO_LIMIT_S ? seconds : NAN;
 }
 
 /* Converts "400M", per node or, with a "c" behind, per CPU, to MiB. NaN: it is none per node. */

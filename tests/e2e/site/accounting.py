@@ -44,7 +44,7 @@ def made_up_jobs(n, seed=1):
         if gpus is not None:
             tres += rng.choice((",gres/gpu=%d" % gpus, ",gres/gpu:a100=%d,gres/gpu=%d" % (gpus, gpus),
                                 ",gres/gpu:a=%d,gres/gpu:b=%d" % (gpus // 2, gpus - gpus // 2)))
-        limit = rng.choice(("UNLIMITED", "Partition_Limit", "", "90"))
+        limit = rng.choice(("UNLIMITED", "Partition_Limit", "", "525600", "90"))
         cpu = rng.choice((("00:00:00", 0), ("01:02.345", 62.345), ("03:00:01", 10801), ("2-03:04:05", 183845)))
         state = rng.choice(("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED by 1001", "OUT_OF_MEMORY", "NODE_FAIL"))
         kind, number = rng.choice(("", "array", "het")), 100 + i

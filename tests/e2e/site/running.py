@@ -225,7 +225,7 @@ def what_squeue_says():
     now = int(time.time())
     hostile = "a\nb|c\x1fd'; DROP TABLE running; --\u202e<script>\udcff"
     s = Site([queued(1, C="32", D="2", b="gres/gpu:a100:2,gres/shard:4", m="64G", l="30:00", a="bio", P="gpu", N="n[1-2]"), queued(2, state="PENDING", S=str(now + 500), r="Resources", l="UNLIMITED"),
-              queued(40, F="30", K="7"), queued(30, F="30", K="8-99%4", state="PENDING", r="QOSMaxJobsPerUserLimit"), queued(5, j=hostile, l="2-03:04:05"), queued(6, state="SUSPENDED", u="nobody", U="65534"),
+              queued(40, F="30", K="7"), queued(30, F="30", K="8-99%4", state="PENDING", r="QOSMaxJobsPerUserLimit"), queued(5, j=hostile, l="2-03:04:05"), queued(6, state="SUSPENDED", u="nobody", U="65534", l="365-00:00:00"),
               queued(7, b="gpu", D="3", l="INVALID"), queued(0), queued(8, T="running;"), queued(9, C="x")])
     s.once()
     r = s.rows()
@@ -235,7 +235,7 @@ def what_squeue_says():
     is_equal("squeue: a job that waits", [r[2][k] for k in ("state", "reason", "estimated", "start", "limit_s")], ["PENDING", "Resources", now + 500, None, None])
     is_equal("squeue: arrays", [[r[i][k] for k in ("array_id", "array_task", "array_tasks")] for i in (40, 30)], [[30, 7, None], [30, None, "8-99%4"]])
     is_equal("squeue: a name of several lines", r[5]["name"], "a\ufffdb|c\ufffdd'; DROP TABLE running; --\u202e<script>\ufffd")
-    is_equal("squeue: limits and GPUs", [r[5]["limit_s"], r[7]["limit_s"], r[7]["gpus"], r[6]["state"], r[6]["user"]], [183845, None, 3, "SUSPENDED", "nobody"])
+    is_equal("squeue: limits and GPUs", [r[5]["limit_s"], r[6]["limit_s"], r[7]["limit_s"], r[7]["gpus"], r[6]["state"], r[6]["user"]], [183845, None, None, 3, "SUSPENDED", "nobody"])
     is_true("squeue: without JSON, in a format of its own", all("--json" not in a and "-o" in a for _, a in s.queue.calls()), s.queue.calls())
 
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/child/slurm_command.h"
+#include "identity/slurm_lines.h"
 
 /* ---- reads what "scontrol -o show job" prints, of Slurm 22.05 to 26.05 */
 
@@ -60,6 +61,7 @@ static int64_t read_limit(const struct line *l)
 {
 	unsigned days = 0, h, m, s;
 	char value[VALUE_MAX], rest;
+	int64_t limit;
 
 	if (!find_value(l, "TimeLimit=", value))
 		return -1;
@@ -68,7 +70,8 @@ static int64_t read_limit(const struct line *l)
 		if (sscanf(value, "%2u:%2u:%2u%c", &h, &m, &s, &rest) != 3)
 			return -1;
 	}
-	return ((int64_t)days * 24 + h) * 3600 + (int64_t)m * 60 + s;
+	limit = ((int64_t)days * 24 + h) * 3600 + (int64_t)m * 60 + s;
+	return limit < SLURM_NO_LIMIT_S ? limit : -1;
 }
 
 /* "20M", "1.50G", "0": nothing was asked for, which may be all of a node. */
