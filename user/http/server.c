@@ -162,12 +162,24 @@ static bool is_gzip_taken(struct exchange *e)
 	return text && strstr(text, "gzip") && !strstr(text, "gzip;q=0");
 }
 
+/* Where a body ends, a proxy and a server may see in different ways. */
+static bool has_body(struct exchange *e)
+{
+	unsigned lengths, codings;
+	const char *length = header(e, "Content-Length", &lengths);
+
+	header(e, "Transfer-Encoding", &codings);
+	return codings || (lengths && (!length || strcmp(length, "0") != 0));
+}
+
 static unsigned check(const struct http_server *s, struct exchange *e, const char *method)
 {
 	const char *host = header(e, "Host", NULL);
 
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return 405;
+	if (has_body(e))
+		return 413;
 	if (e->status)
 		return e->status;
 	if (s->is_for_owner && (!host || !http_host__is_loopback(host)))

@@ -593,6 +593,7 @@ def from_other_places():
                             ("many headers", b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: a\r\n" * 60000 + b"\r\n"), ("no HTTP", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 100 + b"\r\n\r\n"),
                             ("two lengths", b"GET /jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 0\r\n\r\nabc"),
                             ("chunks", b"GET /jobs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),
+                            ("a second request behind no chunk", b"GET /jobs.json HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /jobs.json HTTP/1.1\r\nHost: x\r\n\r\n"),
                             ("another protocol", b"GET / HTTP/9.9\r\nHost: x\r\n\r\n"), ("an address of another host", b"GET http://evil.example/jobs.json HTTP/1.1\r\nHost: x\r\n\r\n")):
             out = s.raw(data)
             is_true("%s: refused" % title, not out or re.match(rb"HTTP/1.[01] [45]\d\d", out), out[:100])
