@@ -444,6 +444,37 @@ def files_that_become_links():
     is_true("links: a page and a refusal", {200, 403} <= {status for status, _ in seen}, seen)
 
 
+def a_comparison_reads_two_files():
+    """A coordinator sees a job of each of two users; by a link of one of them no other job of the other."""
+    theirs, mine = (os.path.join(profiles(), user, "job_%d.h5" % job) for user, job in (("userbob", IDS["bobp"] + EACH), ("userann", IDS["anns"] + EACH)))
+    others = {t: [IDS[t] + EACH + i for i in range(2)] for t in ("anns", "bobs")}
+    s = serve()
+    ask = lambda a, b: s.ask("/compare?jobs=%d,%d" % (a, b), uid=USERS["usercora"])
+    try:
+        status, _, body = ask(others["anns"][0], others["bobs"][0])
+        is_true("two users: compared", status == 200 and "terms" in json_of(body), (status, body[:300]))
+        os.rename(mine, mine + ".kept")
+        os.symlink(theirs, mine)
+        for pair in ((others["anns"][0], others["bobs"][0]), (others["bobs"][0], others["anns"][0])):
+            status, _, body = ask(*pair)
+            is_true("two users: a link leads to no other job", status in (404, 500) and not foreign(body, SEES["usercora"]), (status, body[:300]))
+        os.unlink(mine)
+        os.rename(mine + ".kept", mine)
+        kept = os.path.join(os.path.dirname(mine), "kept.h5")
+        seen = set()
+        for opens in range(1, 13):
+            shutil.copy2(mine, kept)
+            os.chown(kept, USERS["userann"], SERVICE)
+            swap = Swap(mine, theirs, opens)
+            status, _, body = ask(others["anns"][0], others["bobs"][0])
+            swap.end()
+            seen.add((status, bool(foreign(body, SEES["usercora"]))))
+            os.rename(kept, mine)
+        is_true("two users: a file that becomes such a link, too", not any(bad for _, bad in seen) and len(seen) > 1, seen)
+    finally:
+        s.end()
+
+
 def links_while_a_feed_reads():
     """Between the look into a directory and the reading of its files: their owner has no row of another's job."""
     d, path = tmpdir("feed"), os.path.join(tmpdir("feedix"), "index.db")
@@ -782,5 +813,5 @@ def coordinators_come_from_sacctmgr():
 
 
 if __name__ == "__main__":
-    run_tests((nobody_sees_more, no_role_sees_more, streams, pages_of_running_jobs, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, files_that_become_links, links_while_a_feed_reads, refused_alike, refused_as_soon, the_proxy, who_looked, staff_notes_contacts, from_other_places, no_user_has_all_connections, what_is_said, nobody_is_held_up,
+    run_tests((nobody_sees_more, no_role_sees_more, streams, pages_of_running_jobs, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, files_that_become_links, a_comparison_reads_two_files, links_while_a_feed_reads, refused_alike, refused_as_soon, the_proxy, who_looked, staff_notes_contacts, from_other_places, no_user_has_all_connections, what_is_said, nobody_is_held_up,
                by_another_name, coordinators_come_from_sacctmgr))
