@@ -176,6 +176,7 @@ TEST(own_files_need_no_right)
 TEST(only_files_of_those_who_were_given)
 {
 	const uid_t others = getuid() + 1;
+	int fd;
 
 	foreign__ask(-1); /* by this process itself, which knows who was given */
 	assert_int_equal(foreign__only_of(others), 0);
@@ -191,6 +192,11 @@ TEST(only_files_of_those_who_were_given)
 		assert_int_equal(foreign__only_of(getuid() + 1 + i), 0);
 	assert_int_equal(foreign__only_of(getuid()), -ENOSPC);
 	assert_int_equal(asked("a.h5"), -EACCES);
+	fd = open(in_dir("a.h5"), O_RDONLY | O_CLOEXEC); /* this one, by any name */
+	assert_int_equal(foreign__only_this(fd), 0);
+	close(fd);
+	assert_int_equal(asked("a.h5"), 0);
+	assert_int_equal(asked("link"), 0);
 	foreign__of_all();
 	assert_int_equal(asked("a.h5"), 0);
 }

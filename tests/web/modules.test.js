@@ -11,6 +11,7 @@ import { when } from '../../web/src/findings.js';
 import { boxes, ends, found, functions, tree, weigh } from '../../web/src/flame.js';
 import { choose, inside, summary } from '../../web/src/lines.js';
 import { lanesOf } from '../../web/src/marks.js';
+import { unpacked } from '../../web/src/rows.js';
 import { ticksOf } from '../../web/src/scatter.js';
 import { View } from '../../web/src/view.js';
 
@@ -44,6 +45,14 @@ test('the end of an axis is above the highest value, and not far', () => {
 test('control characters and those that turn the direction of text are shown', () => {
 	assert.equal(format.plain('a\u202eb\u0007c\u2028d\u200f'), 'a\\u202eb\\u0007c\\u2028d\\u200f');
 	assert.equal(format.plain('Gr\u00fc\u00dfe, \u05d0\u05d1'), 'Gr\u00fc\u00dfe, \u05d0\u05d1');
+});
+
+test('numbers of a forged page make no arrays longer than its own', () => {
+	const many = reportOf([{ key: 'cpu', units: 1, median: floats(1, 2) }]);
+
+	assert.equal(many.page.lines.n, 2);
+	assert.equal(read({ time_budget: { shares: [] }, page: { lines: { n: 1e9, of: [{ units: 1, median: floats(1, 2, 3) }] }, rows: {} } }).page.lines.n, 3);
+	assert.deepEqual(unpacked({ job: { rows: { n: 4e9, columns: { job_id: [7], name: null } } } }).job.rows, [{ job_id: 7, name: null }]);
 });
 
 test('lines are unpacked; one unit is its own lowest and highest', () => {

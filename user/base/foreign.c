@@ -23,11 +23,16 @@ struct question {
 };
 
 #define USERS_MAX 16
+#define THOSE_MAX 2
 
 static int (*confine_with)(int fd);
 static int opener = -1;
 static uid_t users[USERS_MAX]; /* whose files are opened; nusers 0: anybody's */
-static unsigned nusers;
+static struct {
+	dev_t dev;
+	ino_t ino;
+} those[THOSE_MAX]; /* are opened, too */
+static unsigned nusers, nthose;
 
 int foreign__only_of(uid_t uid)
 {
@@ -40,9 +45,20 @@ int foreign__only_of(uid_t uid)
 	return 0;
 }
 
+int foreign__only_this(int fd)
+{
+	struct stat st;
+
+	if (nthose == THOSE_MAX || fstat(fd, &st))
+		return -ENOSPC;
+	those[nthose].dev = st.st_dev;
+	those[nthose++].ino = st.st_ino;
+	return 0;
+}
+
 void foreign__of_all(void)
 {
-	nusers = 0;
+	nusers = nthose = 0;
 }
 
 static bool may_open(const struct stat *st)
@@ -50,7 +66,10 @@ static bool may_open(const struct stat *st)
 	for (unsigned i = 0; i < nusers; i++)
 		if (users[i] == st->st_uid)
 			return true;
-	return !nusers || (!st->st_uid && st->st_mode & S_IROTH);
+	for (unsigned i = 0; i < nthose; i++)
+		if (those[i].dev == st->st_dev && those[i].ino == st->st_ino)
+			return true;
+	return (!nusers && !nthose) || (!st->st_uid && st->st_mode & S_IROTH);
 }
 
 /* Other users make links, and profiles name files, while this may be root: O_PATH opens nothing, so

@@ -22,6 +22,8 @@ int foreign__begin(int fd);
  * many users and works for one. A user's file may have become a link to another user's. A process
  * that opens files for this one knows what was given before it began. 0 or -ENOSPC. */
 int foreign__only_of(uid_t uid);
+/* And the file that is open there, whosever it is, by any name; two at most. */
+int foreign__only_this(int fd);
 void foreign__of_all(void);
 /* foreign__open() calls confine() once, with the first file, and returns its error. */
 void foreign__confine_with(int (*confine)(int fd));

@@ -35,6 +35,7 @@
 #define OF_USER	    (CONNECTIONS / 4) /* of this machine, but for the proxy's */
 #define ACCEPTS	    50		      /* tens of connections that are taken in a turn */
 #define ASKED	    64		      /* requests of one user, behind a proxy, too */
+#define UNREAD	    (64u << 20)	      /* bytes of answers to one user, beyond which none is made */
 
 /* A request from its first byte to the last one of its answer. */
 struct exchange {
@@ -45,7 +46,8 @@ struct exchange {
 	bool takes_gzip; /* what the browser accepts */
 	unsigned status; /* without a child: what is wrong with the request */
 	struct child child;
-	struct exchange *next; /* that waits */
+	uint64_t size; /* of the answer that is on its way */
+	struct exchange *next;
 };
 
 /* A user of this machine who has connections. */
@@ -59,7 +61,7 @@ struct server {
 	struct guest guests[CONNECTIONS + 1];
 	unsigned accepted;
 	struct MHD_Daemon *daemon;
-	struct exchange *first, *last; /* that wait */
+	struct exchange *first, *last; /* all, as they came */
 	struct exchange *running[CHILDREN];
 	unsigned nrunning;
 	struct streams *streams;
@@ -160,12 +162,24 @@ static bool is_gzip_taken(struct exchange *e)
 	return text && strstr(text, "gzip") && !strstr(text, "gzip;q=0");
 }
 
+/* Where a body ends, a proxy and a server may see in different ways. */
+static bool has_body(struct exchange *e)
+{
+	unsigned lengths, codings;
+	const char *length = header(e, "Content-Length", &lengths);
+
+	header(e, "Transfer-Encoding", &codings);
+	return codings || (lengths && (!length || strcmp(length, "0") != 0));
+}
+
 static unsigned check(const struct http_server *s, struct exchange *e, const char *method)
 {
 	const char *host = header(e, "Host", NULL);
 
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return 405;
+	if (has_body(e))
+		return 413;
 	if (e->status)
 		return e->status;
 	if (s->is_for_owner && (!host || !http_host__is_loopback(host)))
@@ -254,6 +268,7 @@ static enum MHD_Result send_answer(struct server *w, struct exchange *e)
 	if (!r)
 		return head.type == HTTP_EVENTS ? send_text(s, e, 429) : MHD_NO;
 	e->child.out = -1; /* the response's */
+	e->size = size;
 	add_headers(s, r, head.type, head.is_gzip);
 	result = mhd.MHD_queue_response(e->connection, head.status, r);
 	mhd.MHD_destroy_response(r);
@@ -288,27 +303,36 @@ static unsigned running_of(const struct server *w, const char *user)
 	return n;
 }
 
-static unsigned waiting_of(const struct server *w, const char *user)
+/* What a user has asked for and has not got yet. */
+struct share {
+	unsigned n;
+	uint64_t unread; /* bytes that are answered */
+};
+
+static struct share share_of(const struct server *w, const char *user)
 {
-	unsigned n = 0;
+	struct share s = {0};
 
 	for (const struct exchange *e = w->first; e; e = e->next)
-		n += !strcmp(e->request.user, user);
-	return n;
+		if (e->state >= WAITS && !strcmp(e->request.user, user)) {
+			s.n++;
+			s.unread += e->size;
+		}
+	return s;
 }
 
 /* The next one of the user who has the fewest children at work, who is left all but one of them:
- * one who asks much holds up nobody else. Returns where it is linked; NULL: there is none. */
-static struct exchange **find_next(struct server *w)
+ * one who asks much, or does not read the answers, holds up nobody else. NULL: there is none. */
+static struct exchange *find_next(const struct server *w)
 {
 	const unsigned all = w->s->children < CHILDREN ? w->s->children : CHILDREN;
-	struct exchange **best = NULL;
+	struct exchange *best = NULL;
 	unsigned least = w->s->is_local && all > 1 ? all - 1 : all;
 
-	for (struct exchange **e = &w->first; *e && least && w->nrunning < all; e = &(*e)->next) {
-		const unsigned n = running_of(w, (*e)->request.user);
+	for (struct exchange *e = w->first; e && least && w->nrunning < all; e = e->next) {
+		const unsigned n = e->state == WAITS ? running_of(w, e->request.user) : least;
 
-		if (n < least) {
+		if (n < least && share_of(w, e->request.user).unread <= UNREAD) {
 			least = n;
 			best = e;
 		}
@@ -318,17 +342,10 @@ static struct exchange **find_next(struct server *w)
 
 static void start_waiting(struct server *w)
 {
-	struct exchange **link;
+	struct exchange *e;
 
-	while ((link = find_next(w))) {
-		struct exchange *e = *link;
-
-		*link = e->next;
-		for (w->last = w->first; w->last && w->last->next;)
-			w->last = w->last->next;
-		e->next = NULL;
+	while ((e = find_next(w)))
 		start(w, e);
-	}
 }
 
 static void end(struct server *w, unsigned i, bool is_late)
@@ -375,11 +392,13 @@ static void count_connection(void *arg, struct MHD_Connection *c, void **context
 static void *begin_exchange(void *arg, const char *uri, struct MHD_Connection *c)
 {
 	struct exchange *e = calloc(1, sizeof(*e));
+	struct server *w = arg;
 	int err;
 
-	(void)arg;
 	if (!e)
 		return NULL;
+	*(w->first ? &w->last->next : &w->first) = e;
+	w->last = e;
 	e->connection = c;
 	e->child.pidfd = e->child.out = -1;
 	err = http_address__parse(&e->request.address, uri);
@@ -411,14 +430,9 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 		return send_answer(w, e);
 	if (e->state != BODY)
 		return MHD_YES;
-	if (waiting_of(w, e->request.user) >= ASKED)
+	if (share_of(w, e->request.user).n >= ASKED)
 		return send_text(w->s, e, 429);
 	e->state = WAITS;
-	if (w->last)
-		w->last->next = e;
-	else
-		w->first = e;
-	w->last = e;
 	mhd.MHD_suspend_connection(c);
 	return MHD_YES;
 }
@@ -427,11 +441,16 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 static void end_exchange(void *arg, struct MHD_Connection *c, void **context,
 			 enum MHD_RequestTerminationCode why)
 {
-	struct exchange *e = *context;
+	struct exchange *e = *context, *before = NULL;
+	struct server *w = arg;
 
-	(void)arg, (void)c, (void)why;
+	(void)c, (void)why;
 	if (!e)
 		return;
+	for (struct exchange *o = w->first; o != e; o = o->next)
+		before = o;
+	*(before ? &before->next : &w->first) = e->next;
+	w->last = w->last == e ? before : w->last;
 	child__close_file(&e->child);
 	http_address__free(&e->request.address);
 	free(e->uri);
@@ -503,10 +522,12 @@ static void stop_children(struct server *w)
 	streams__stop(w->streams);
 	while (w->nrunning)
 		end(w, 0, true);
-	for (; w->first; w->first = w->first->next) {
-		w->first->state = ANSWERED;
-		w->first->status = 503;
-		mhd.MHD_resume_connection(w->first->connection);
+	for (struct exchange *e = w->first; e; e = e->next) {
+		if (e->state != WAITS)
+			continue;
+		e->state = ANSWERED;
+		e->status = 503;
+		mhd.MHD_resume_connection(e->connection);
 	}
 	mhd.MHD_run(w->daemon);
 }
@@ -544,8 +565,8 @@ int http_server__run(const struct http_server *s, const sigset_t *stop)
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, &w,
 		MHD_OPTION_LISTEN_SOCKET, s->listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
-		IDLE_S, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, NULL,
-		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+		IDLE_S, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, &w,
+		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, &w, MHD_OPTION_NOTIFY_CONNECTION,
 		count_connection, &w, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!w.daemon) {
 		log_error("serve: libmicrohttpd does not start: %s", strerror(errno));

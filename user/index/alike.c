@@ -242,24 +242,36 @@ void alike__free(struct alike *a)
 	*a = (struct alike){0};
 }
 
-int alike__files(struct string_list *files, struct index *ix, uint32_t job, const char *file,
-		 unsigned most)
+static int take_file(void *arg, const struct db_value *v)
 {
-	struct db_rows r = {0};
+	return string_list__append(arg, v[0].text);
+}
+
+static int ask_files(struct string_list *files, struct index *ix, const struct job *j,
+		     const struct viewer *v, unsigned most)
+{
+	struct job_filter of;
+	struct query q;
+
+	job_filter__init(&of);
+	of.signature = j->signature;
+	query__init(&q);
+	query__add(&q, "SELECT j.file FROM job j");
+	query__where(&q, &of, v);
+	query__add(&q, " AND j.id <> ? AND j.file IS NOT NULL ORDER BY j.start DESC LIMIT ?");
+	query__arg(&q, db_value__int(j->id));
+	query__arg(&q, db_value__int(most));
+	return query__each(&q, ix->db, take_file, files);
+}
+
+int alike__files(struct string_list *files, struct index *ix, uint32_t job, const char *file,
+		 const struct viewer *v, unsigned most)
+{
 	struct job j;
 	int err = find_job(&j, ix, job, file);
-	const struct db_value args[] = {db_value__text(j.signature), db_value__int(j.id),
-					db_value__int(most)};
 
 	if (!err && j.signature)
-		err = db__ask(
-			&r, ix->db,
-			"SELECT file FROM job WHERE signature = ? AND id <> ? AND file IS NOT "
-			"NULL ORDER BY start DESC LIMIT ?",
-			args, 3);
-	while (!err && j.signature && db_rows__next(&r))
-		err = string_list__append(files, r.v[0].text);
-	err = db_rows__end(&r, err);
+		err = ask_files(files, ix, &j, v, most);
 	free_job(&j);
 	return err == -ENOENT ? 0 : err;
 }

@@ -33,9 +33,9 @@ int alike__of(struct alike *out, struct index *ix, uint32_t job, const char *fil
 	      const struct viewer *v);
 void alike__free(struct alike *a);
 
-/* Appends the profiles of the latest jobs with the signature of this one, at most `most`, without
- * its own. Returns as alike__of(). */
+/* Appends the profiles of the latest jobs with the signature of this one that the viewer may see,
+ * at most `most`, without its own. Returns as alike__of(). */
 int alike__files(struct string_list *files, struct index *ix, uint32_t job, const char *file,
-		 unsigned most);
+		 const struct viewer *v, unsigned most);
 
 #endif

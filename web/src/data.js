@@ -38,13 +38,14 @@ function keepKnown(report) {
 	page.rows.shares = page.rows.shares?.filter((_, i) => all[i]?.share !== null);
 }
 
-// Unpacks the arrays of a report in place.
+// Unpacks the arrays of a report in place. A page that lies in a file is its owner's: no number makes arrays longer than those that are there.
 export function read(report) {
 	const { page } = report;
 
 	keepKnown(report);
 
 	page.lines.of = page.lines.of.map(unpackLine);
+	page.lines.n = Math.min(page.lines.n, Math.max(0, ...page.lines.of.map((l) => l.median.length)));
 	page.rows = unpackRows(page.rows);
 	page.gpu_rows = unpackRows(page.gpu_rows ?? {});
 	return report;

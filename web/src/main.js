@@ -28,9 +28,7 @@ const OF_SITE = { apps, digest, find, findings, home, io, issues, jobs, node, no
 const pageOfSite = (data) => (site?.page === 'advice' ? ('contacts' in (data.advice ?? {}) ? contacts : advice) : OF_SITE[site?.page]);
 const text = document.getElementById('data').textContent;
 
-if (!text.trim().startsWith('{')) {
-	document.body.append(el('p', {}, 'This is the template of jobprof\u2019s pages, without numbers.'));
-} else {
+function draw() {
 	const data = unpacked(JSON.parse(text));
 
 	const page = site?.error ? (site.page === 'node' ? whichNode : wrong) : data.refused ? refused : data.no_profile ? withoutProfile : pageOfSite(data) ?? (data.digest ? digest : data.terms ? compare : data.curves ? plot : data.flame ? flame : data.plane ? bursts : 'folded' in data ? folded : report);
@@ -42,4 +40,15 @@ if (!text.trim().startsWith('{')) {
 	if (site)
 		document.body.prepend(nav(), way());
 	window.jobprof = page(data);
+}
+
+if (!text.trim().startsWith('{')) {
+	document.body.append(el('p', {}, 'This is the template of jobprof\u2019s pages, without numbers.'));
+} else {
+	try {
+		draw();
+	} catch (e) { // the page in a job's file is its owner's
+		document.body.append(el('main', {}, el('p', { class: 'words' }, 'This page cannot be drawn: what it is made of does not fit together. In a terminal jobprof report and jobprof seff print what is known of a job.')));
+		throw e;
+	}
 }

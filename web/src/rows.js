@@ -24,8 +24,9 @@ export function sorted(list, column, down) {
 }
 
 // Rows that came by column, as objects. A copy of one that has all keys is filled in a third of the time of an empty one.
-function rowsOf({ n, columns }) {
-	const keys = Object.keys(columns), lists = Object.values(columns), empty = Object.fromEntries(keys.map((key) => [key, null])), rows = new Array(n);
+// Of a page that somebody forged `n` may be any number.
+function rowsOf({ columns }) {
+	const keys = Object.keys(columns), lists = Object.values(columns), n = Math.max(0, ...lists.map((l) => l?.length ?? 0)), empty = Object.fromEntries(keys.map((key) => [key, null])), rows = new Array(n);
 
 	for (let i = 0; i < n; i++) {
 		const row = { ...empty };

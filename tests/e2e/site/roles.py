@@ -3,9 +3,11 @@
 """jobprof serve as a site runs it, by a user of its own that may read all profiles: what each role sees of others, in every byte of every address;
 and the attacks that other sites' servers fell to. Users, groups and jobprof.conf are those of an /etc of this test."""
 
+import ctypes
 import functools
 import gzip
 import itertools
+import select
 import shutil
 import socket
 import sqlite3
@@ -381,6 +383,122 @@ def links_lead_nowhere(s):
         s.end()
 
 
+class Swap:
+    """When a file was opened so often, and some time more, a link takes its place: what was looked at and what is opened then are not the same."""
+
+    def __init__(self, path, target, opens, wait_s=0):
+        libc = ctypes.CDLL(None)
+        self.path, self.opens, self.wait_s, self.fd, self.over = path, opens, wait_s, libc.inotify_init1(os.O_NONBLOCK), False
+        libc.inotify_add_watch(self.fd, path.encode(), 0x30)  # IN_OPEN, IN_CLOSE_NOWRITE
+        os.symlink(target, path + ".link")
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        n = 0
+        while n < self.opens and not self.over:
+            if select.select([self.fd], [], [], 0.05)[0]:
+                events = os.read(self.fd, 4096)
+                n += sum(struct.unpack_from("I", events, at + 4)[0] & 0x20 > 0 for at in range(0, len(events), 16))
+        time.sleep(self.wait_s)
+        os.rename(self.path + ".link", self.path)
+
+    def end(self):
+        self.over = True
+        self.thread.join()
+        os.close(self.fd)
+
+
+def own_file(path, job, token, user=None):
+    """A profile as Slurm's own plugin leaves it: it does not say whose it is."""
+    import h5py
+    from jobs import Job
+    Job(nodes=1, tasks=2, cores=2, wall=600, seed=job, job=job, job_name=token + "_job", account=TOKENS[token][1]).write(path)
+    def strip(name, o):
+        o.attrs.pop("User", None)
+    with h5py.File(path, "r+") as f:
+        strip("/", f)
+        f.visititems(strip)
+    os.chown(path, USERS[user or TOKENS[token][0]], SERVICE)
+    os.chmod(path, 0o640)
+
+
+def files_that_become_links():
+    """While they are read: whatever was looked at, no byte of another user's file reaches who put the link there."""
+    theirs, mine = (os.path.join(profiles(), user, "job_%d.h5" % 666) for user in ("userzed", "userann"))
+    s = serve()
+    try:
+        own_file(theirs, 666, "zedp")
+        seen = {}
+        for opens, wait_ms in ((1, 0), (2, 0), *((3, k) for k in range(20)), (4, 0), (5, 0), (6, 0), (7, 0)):
+            own_file(mine, 666, "anns")
+            swap = Swap(mine, theirs, opens, wait_ms / 1000)
+            status, _, body = s.ask("/job/666", uid=USERS["userann"])
+            swap.end()
+            seen |= {(status, foreign(body, SEES["userann"]) != []): (opens, wait_ms)}
+            os.unlink(mine)
+    finally:
+        os.unlink(theirs)
+        s.end()
+    is_equal("links: a page of another's job", [k for k in seen.items() if k[0][1]], [])
+    is_true("links: a page and a refusal", {200, 403} <= {status for status, _ in seen}, seen)
+
+
+def a_comparison_reads_two_files():
+    """A coordinator sees a job of each of two users; by a link of one of them no other job of the other."""
+    theirs, mine = (os.path.join(profiles(), user, "job_%d.h5" % job) for user, job in (("userbob", IDS["bobp"] + EACH), ("userann", IDS["anns"] + EACH)))
+    others = {t: [IDS[t] + EACH + i for i in range(2)] for t in ("anns", "bobs")}
+    s = serve()
+    ask = lambda a, b: s.ask("/compare?jobs=%d,%d" % (a, b), uid=USERS["usercora"])
+    try:
+        status, _, body = ask(others["anns"][0], others["bobs"][0])
+        is_true("two users: compared", status == 200 and "terms" in json_of(body), (status, body[:300]))
+        os.rename(mine, mine + ".kept")
+        os.symlink(theirs, mine)
+        for pair in ((others["anns"][0], others["bobs"][0]), (others["bobs"][0], others["anns"][0])):
+            status, _, body = ask(*pair)
+            is_true("two users: a link leads to no other job", status in (404, 500) and not foreign(body, SEES["usercora"]), (status, body[:300]))
+        os.unlink(mine)
+        os.rename(mine + ".kept", mine)
+        kept = os.path.join(os.path.dirname(mine), "kept.h5")
+        seen = set()
+        for opens in range(1, 13):
+            shutil.copy2(mine, kept)
+            os.chown(kept, USERS["userann"], SERVICE)
+            swap = Swap(mine, theirs, opens)
+            status, _, body = ask(others["anns"][0], others["bobs"][0])
+            swap.end()
+            seen.add((status, bool(foreign(body, SEES["usercora"]))))
+            os.rename(kept, mine)
+        is_true("two users: a file that becomes such a link, too", not any(bad for _, bad in seen) and len(seen) > 1, seen)
+    finally:
+        s.end()
+
+
+def links_while_a_feed_reads():
+    """Between the look into a directory and the reading of its files: their owner has no row of another's job."""
+    d, path = tmpdir("feed"), os.path.join(tmpdir("feedix"), "index.db")
+    for user in ("userann", "userzed"):
+        os.mkdir(os.path.join(d, user))
+    first, last, theirs = (os.path.join(d, *w) for w in (("userann", "job_100.h5"), ("userann", "job_130.h5"), ("userzed", "job_130.h5")))
+    for i in range(31):
+        own_file(os.path.join(d, "userann", "job_%d.h5" % (100 + i)), 100 + i, "anns")
+    own_file(theirs, 130, "zedp")
+    for top, _, _ in os.walk(d):
+        os.chmod(top, 0o755)
+    swap = Swap(first, theirs, 1)
+    os.unlink(first + ".link")
+    os.symlink(theirs, last + ".link")
+    swap.path = last
+    p = call("index", "scan", d, "--database", path, wrap=as_service(etc(), uid=0), timeout=120)
+    swap.end()
+    with sqlite3.connect(path) as db:
+        seen = db.execute("SELECT \"user\", job_id, name FROM job ORDER BY 1, 2").fetchall()
+    is_equal("feed: no row of another's job", [r for r in seen if (r[0] == "userann") != r[2].startswith("anns")], [])
+    is_true("feed: rows of the own ones, and the file is named", len(seen) >= 30 and (p.returncode, p.stderr.count(last)) == (1, 1), (seen, p.returncode, p.stderr))
+    is_true("feed: the link was there while it was read", os.path.islink(last), os.listdir(os.path.join(d, "userann")))
+
+
 def of_three_jobs(user, times):
     """What serve answers for a job of another, one with a profile, and one that is not there: the answers, and the least time that each took."""
     s = serve()
@@ -506,6 +624,7 @@ def from_other_places():
                             ("many headers", b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: a\r\n" * 60000 + b"\r\n"), ("no HTTP", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 100 + b"\r\n\r\n"),
                             ("two lengths", b"GET /jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 0\r\n\r\nabc"),
                             ("chunks", b"GET /jobs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),
+                            ("a second request behind no chunk", b"GET /jobs.json HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /jobs.json HTTP/1.1\r\nHost: x\r\n\r\n"),
                             ("another protocol", b"GET / HTTP/9.9\r\nHost: x\r\n\r\n"), ("an address of another host", b"GET http://evil.example/jobs.json HTTP/1.1\r\nHost: x\r\n\r\n")):
             out = s.raw(data)
             is_true("%s: refused" % title, not out or re.match(rb"HTTP/1.[01] [45]\d\d", out), out[:100])
@@ -694,5 +813,5 @@ def coordinators_come_from_sacctmgr():
 
 
 if __name__ == "__main__":
-    run_tests((nobody_sees_more, no_role_sees_more, streams, pages_of_running_jobs, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, refused_alike, refused_as_soon, the_proxy, who_looked, staff_notes_contacts, from_other_places, no_user_has_all_connections, what_is_said, nobody_is_held_up,
+    run_tests((nobody_sees_more, no_role_sees_more, streams, pages_of_running_jobs, counts, coordinators_of_sums, a_right_ends, files_are_their_owners, files_that_become_links, a_comparison_reads_two_files, links_while_a_feed_reads, refused_alike, refused_as_soon, the_proxy, who_looked, staff_notes_contacts, from_other_places, no_user_has_all_connections, what_is_said, nobody_is_held_up,
                by_another_name, coordinators_come_from_sacctmgr))

@@ -17,7 +17,7 @@ import sys
 import threading
 
 sys.path.insert(0, sys.path[0] + "/../../lib")
-from besideslib import MARK, mark_page
+from besideslib import MARK, mark_page, page_of, put_page
 from sitelib import *
 
 PAGES = {"jobs": "jobs", "usage": "usage", "issues": "issues", "findings": "findings", "advice": "advice?user=%s", "digest": "digest?since=2026-11-01&until=2026-11-15"}
@@ -407,6 +407,54 @@ def the_page_of_a_job():
         s.end()
 
 
+def answers_that_nobody_reads():
+    """One who asks for large pages and reads none has not the server's memory: the page is a forged one, of which each byte becomes six."""
+    d, size = tmpdir("large"), 2 << 20
+    path, truth = list(sitegen.job_files(d, 1, users=1))[0]
+    must("report", "--store", path)
+    page = page_of(path)
+    page["job"]["name"] = "<" * size
+    put_page(path, gzip.compress(json.dumps(page).encode()))
+    index = os.path.join(tmpdir("oflarge"), "index.db")
+    must("index", "scan", d, "--database", index)
+    os.chmod(TMP, 0o755)
+    s = Server("--database", index)
+    uid, last, (over, tell) = int(truth["user"]), [], os.pipe()
+    most = (64 << 20) + 2 * os.cpu_count() * 7 * size
+    def held():
+        n, top = 0, "/proc/%d/fd" % s.process.pid
+        for fd in os.listdir(top):
+            with contextlib.suppress(OSError):
+                n += os.stat(os.path.join(top, fd)).st_size if "memfd:answer" in os.readlink(os.path.join(top, fd)) else 0
+        return n
+    def ask():
+        mine = []
+        for _ in range(100):
+            c = socket.socket(socket.AF_UNIX)
+            c.connect(s.socket)
+            c.sendall(b"GET /job/1 HTTP/1.1\r\nHost: x\r\n\r\n")
+            mine.append(c)
+        mine[-1].settimeout(20)
+        answer = mine[-1].recv(12)
+        os.read(over, 1)
+        return answer
+    try:
+        asker = threading.Thread(target=lambda: last.append(in_child(lambda: (os.setgroups([]), os.setgid(uid), os.setuid(uid), ask())[-1])))
+        asker.start()
+        now, since, until = 0, time.monotonic(), time.monotonic() + 60
+        while now < most and (now < 64 << 20 or time.monotonic() < since + 3) and time.monotonic() < until:
+            before, now = now, held()
+            since = since if now == before else time.monotonic()
+            time.sleep(0.05)
+        is_true("unread: answers are made until there are 64 MiB", 64 << 20 <= now < most, (now, most))
+        is_equal("unread: others are answered", s.ask("/jobs.json", uid=OTHER)[0], 200)
+        os.write(tell, b"x")
+        asker.join()
+        is_equal("unread: beyond 64 requests of a user: refused", last, [b"HTTP/1.1 429"])
+    finally:
+        s.end()
+
+
 def a_socket_of_systemd():
     path = os.path.join(tmpdir("sd"), "web.sock")
     listener = socket.socket(socket.AF_UNIX)
@@ -497,5 +545,5 @@ def a_child_that_hangs():
 
 
 if __name__ == "__main__":
-    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, no_argument_is_a_failure, many_at_once, a_long_queue, one_at_a_socket, the_page_of_a_job, a_socket_of_systemd,
+    run_tests((the_same_as_the_verb, nothing_of_others, who_asks, what_makes_no_sense, no_argument_is_a_failure, many_at_once, a_long_queue, one_at_a_socket, the_page_of_a_job, answers_that_nobody_reads, a_socket_of_systemd,
                own_jobs, a_child_that_hangs))

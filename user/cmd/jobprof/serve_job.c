@@ -7,16 +7,20 @@
 #include "cmd/jobprof/serve_job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/foreign.h"
 #include "base/json.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/serve_panel.h"
 #include "cmd/jobprof/serve_shell.h"
+#include "cmd/jobprof/site_viewer.h"
 #include "cmd/jobprof/verbs.h"
 
 /* ---- one job */
@@ -148,17 +152,45 @@ static unsigned split(char *list, char *words[CHOSEN])
 	return n;
 }
 
+/* As serve_panel__files(); *fd: the one file, which is the job's user's. */
+static int open_file(struct string_list *files, const char *word, int *fd)
+{
+	int err;
+
+	foreign__of_all();
+	err = serve_panel__files(files, word);
+	*fd = err || files->n != 1 ? -1 : foreign__open(AT_FDCWD, files->v[0], 0);
+	return err;
+}
+
+/* From now on these files are read and the viewer's own: who may read all of both users could be
+ * led by a link of one to other jobs of the other. */
+static int limit_to(const int fds[2])
+{
+	const char *viewer = site_viewer__only_user();
+	struct stat st;
+	int err = fds[0] < 0 || fds[1] < 0 ? -1 : 0;
+
+	foreign__of_all();
+	if (viewer)
+		site_viewer__limit_files(viewer);
+	for (int i = 0; !err && i < 2; i++)
+		err = viewer ? foreign__only_this(fds[i])
+			     : fstat(fds[i], &st) ?: foreign__only_of(st.st_uid);
+	return err;
+}
+
 static int compare(const struct serve_site *s, const struct http_request *r, char *const words[2])
 {
 	char *argv[] = {"compare", "--html", "-", NULL, NULL, NULL}, *command = NULL;
 	_cleanup_free_ char *shell = NULL;
 	struct string_list files[2] = {{0}, {0}};
-	int first = serve_panel__files(&files[0], words[0]),
-	    second = serve_panel__files(&files[1], words[1]), status = 500;
+	int fds[2], first = open_file(&files[0], words[0], &fds[0]),
+		    second = open_file(&files[1], words[1], &fds[1]), status = 500;
 
 	if (first == -EACCES || second == -EACCES)
 		status = 403;
-	else if (first || second || files[0].n != 1 || files[1].n != 1)
+	else if (first || second || limit_to(fds))
 		status = 404; /* files that are not merged are of several nodes */
 	else if (asprintf(&command, "jobprof compare %s %s", words[0], words[1]) >= 0)
 		shell = serve_shell__fill(s, r, serve_shell__site(s, r, "compare", command));

@@ -445,7 +445,7 @@ static int ask_quietly(struct aside *w)
 
 static int ask_files(struct index *ix, const struct aside *w, const struct viewer *v)
 {
-	return alike__files(w->out, ix, w->job, w->path, w->most);
+	return alike__files(w->out, ix, w->job, w->path, v, w->most);
 }
 
 int site_args__alike(struct string_list *files, uint32_t job, const char *path, unsigned most)

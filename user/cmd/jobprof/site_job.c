@@ -383,6 +383,9 @@ static int find_in_files(struct site_job *j, const struct site_args *a, const ch
 	live = (struct scan_job){.paths = running.v, .n = running.n};
 	if (!err)
 		err = running.n ? read_row(&r, &live, 1, id) : read_profile(&r, a, job, id, user);
+	/* it may have become a link to another user's file since it was read */
+	if (!err && user && *user && strcmp(user, r.text[INDEX_user]) != 0)
+		err = -ENOENT;
 	if (!err)
 		err = add_profile(j, &r);
 	string_list__free(&running);

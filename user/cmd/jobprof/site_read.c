@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/utf8.h"
@@ -128,6 +129,9 @@ static int read_job(void *arg, unsigned item, struct message *m)
 
 	if (j->is_of_many) {
 		log__only_count();
+		/* a file may have become a link to another user's since it was found */
+		foreign__of_all();
+		foreign__only_of(j->uid);
 		limit(fmin(JOB_S + j->bytes / BYTES_PER_S, JOB_S_MAX));
 	}
 	if (!put_stored_row(w, j, m))
