@@ -3,16 +3,57 @@
 # timeout: 3000
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Packages of what is committed: two builds are the same bytes, lintian finds no error, and in a fresh Debian they are installed, replaced by a newer
-version and purged, after which nothing of theirs is left."""
+version under a running job and purged, after which nothing of theirs is left. What building needs is in docs."""
 
 import functools
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
-from lib import *
+from daemonlib import *
 
 NAMES = {"jobprof", "jobprof-daemon", "jobprof-slurm", "jobprof-site", "libjobprof0", "libjobprof-dev"}
 # What packages leave behind by Debian's rules: a system user, whose files may still be there, and apt's own records.
 STAYS = r"/(proc|sys|dev|run|tmp|packages)(/|$)|/var/(lib/(dpkg|apt|systemd)|cache|log)(/|$)|/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|/etc/(alternatives|systemd/system)$"
+
+
+# There is no systemd in a chroot. This does with jobprofd.service what packages ask for; Restart=always and RestartSec=2 are the unit's.
+SYSTEMCTL = """#!/bin/sh
+echo "$@" >>/run/systemd/asked
+for a; do
+	case $a in
+	--signal=*) signal=${a#*=} ;;
+	-*) ;;
+	*) verb=${verb:-$a} unit=$a ;;
+	esac
+done
+[ "$unit" = jobprofd.service ] || exit 3
+pid=$(cat /run/jobprofd.pid)
+case $verb in
+is-active) kill -0 $pid ;;
+is-enabled) echo enabled ;;
+kill) kill -s ${signal:-TERM} $pid ;;
+restart) kill -s TERM $pid ;;
+stop)
+	touch /run/systemd/stopped
+	kill -s TERM $pid
+	while kill -0 $pid; do sleep 0.1; done
+	;;
+esac
+"""
+SERVICE = """mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && exec chroot "$0" sh -c '
+until [ -e /run/systemd/stopped ]; do
+	jobprofd -f >>/var/log/jobprofd 2>&1 &
+	echo $! >/run/jobprofd.pid
+	wait $!
+	sleep 2
+done'"""
+SETTINGS = """ProfileHDF5Dir=/srv
+ProfileHDF5Default=All
+JobAcctGatherFrequency=task=1
+Sensors=none
+NodeName=%s
+CgroupRoot=%s
+PinDir=%s
+"""
 
 
 def run(*cmd, **more):
@@ -129,6 +170,69 @@ def newer(files):
     return made
 
 
+class Service:
+    """jobprofd.service of a fresh Debian, where this kernel allows BPF."""
+
+    def __init__(self, root):
+        self.root, self.proc = root, None
+        self.pin = "/sys/fs/bpf/jobprof-test-%d-packages" % PID
+        root.put("etc/jobprof/jobprof.conf", SETTINGS % (NODE, CGROUP_ROOT, self.pin))
+        if not os.access("/sys/kernel/btf/vmlinux", os.R_OK) or not cgroup2_mount():
+            return
+        os.makedirs(root.top + "/run/systemd/system")
+        root.put("usr/bin/systemctl", SYSTEMCTL, 0o755)
+        os.unlink(root.top + "/usr/sbin/policy-rc.d")
+        self.proc = start(["unshare", "-m", "--propagation", "private", "sh", "-c", SERVICE, root.top], stdin=subprocess.DEVNULL, env=plain_env())
+        self.wait()
+
+    def pid(self):
+        return int(slurp(self.root.top + "/run/jobprofd.pid"))
+
+    def wait(self):
+        try:
+            wait_until(lambda: not self.root.call("jobprofd", "--status").returncode, 30, "jobprofd")
+        except Failed as e:
+            raise Failed("%s; it logged: %s" % (e, slurp(self.root.top + "/var/log/jobprofd")[-1500:]))
+
+    def told(self):
+        """What was asked for that ends a service; each is told once."""
+        path = self.root.top + "/run/systemd/asked"
+        lines = sorted(re.findall(r"^.*\b(?:stop|restart|kill)\b.*$", slurp(path), re.M))
+        os.unlink(path)
+        return lines
+
+    def program(self):
+        """Whether what runs is what is installed."""
+        return os.path.samefile("/proc/%d/exe" % self.pid(), self.root.top + "/usr/sbin/jobprofd")
+
+
+def under_a_running_job(root, service, upgrade):
+    """The old jobprofd leaves a job that computes all the time to the new one: what is counted is what cpu.stat says."""
+    if not service.proc:
+        skip("an upgrade under a running job", "this kernel allows no BPF, or has no cgroup v2")
+        return upgrade()
+    was, job, stop = service.pid(), new_job(), os.path.join(tmpdir(), "stop")
+    base = Trees().job(job) + "/step_0"
+    wait_until(lambda: os.path.exists(service.pin + "/links/jp_cgroup_rmdir"), 20, "the programs")
+    step = Stepd(job, 0, ["sh", "-c", 'until [ -e "$0" ]; do :; done; exec sleep 5', stop], v2_task(base))
+    time.sleep(3)
+    upgrade()
+    wait_until(lambda: service.pid() != was, 10, "another jobprofd")
+    service.wait()
+    is_true("upgrade: what runs is what was installed", service.program(), service.pid())
+    is_equal("upgrade: what packages do to services", service.told(), ["kill --kill-who=main --signal=USR1 jobprofd.service", "try-restart jobprof-index.service jobprof-web.service"])
+    time.sleep(3)
+    open(stop, "w").close()
+    time.sleep(2)
+    used = cpu_stat_ns(base + "/user/task_0") / 1e9
+    is_equal("upgrade: the step's status", step.end(), 0)
+    path = root.top + "/srv/root/%d_0_%s.h5" % (job, NODE)
+    wait_until(lambda: os.path.exists(path), 30, path)
+    attrs = attrs_of(path)
+    is_near("upgrade: CPU time counted before and after is cpu.stat's", whole(path, "Tasks/0", "CPUTime") + attrs.get("Missed CPU Time", 0), used, 0.01, 0)
+    is_true("upgrade: the file says that none is lost", "no count is lost" in attrs.get("Restarted", ""), attrs)
+
+
 def in_a_fresh_debian():
     files = of_names(debs())
     root = Root()
@@ -141,13 +245,32 @@ def in_a_fresh_debian():
     is_true("chroot: the service has a user", "jobprof" in root.must("id", "jobprof"), "")
     is_true("chroot: plugins are where that Slurm looks", glob.glob(root.top + "/usr/lib/*/slurm-wlm/spank_jobprof.so"), "")
     is_equal("chroot: programs find their libraries", [f for f in ("/usr/bin/jobprof", "/usr/sbin/jobprofd", "/usr/libexec/jobprof/jobprof-writer") if "not found" in root.must("ldd", f)], [])
-    root.put("etc/jobprof/jobprof.conf", "ProfileHDF5Dir=/srv\n")
-    root.install(newer(files))
+    service = Service(root)
+    under_a_running_job(root, service, lambda: root.install(newer(files)))
     is_equal("chroot: the newer version is there, and the settings", [root.must("dpkg-query", "-W", "-f", "${Version}", "jobprof-daemon"), os.path.exists(root.top + "/etc/jobprof/jobprof.conf")], ["99.0", True])
     os.unlink(root.top + "/etc/jobprof/jobprof.conf")
     root.must("apt-get", "purge", "-qy", *files)
     root.must("apt-get", "autoremove", "--purge", "-qy")
+    if service.proc:
+        is_equal("chroot: purged, services are stopped, and nothing is counted", [service.told(), service.proc.wait(20), os.path.exists(service.pin)],
+                 [["stop jobprof-index.service jobprof-web.socket jobprof-web.service", "stop jobprofd.service"], 0, False])
     is_equal("chroot: purged, nothing is left", sorted(f for f in root.files() - before if "jobprof" in f), [])
+
+
+def names_in(path, pattern):
+    """Of packages, in what the pattern finds, without versions and profiles."""
+    text = " ".join(re.findall(pattern, slurp(os.path.join(ROOT, path)), re.M | re.S))
+    return set(re.sub(r"\(.*?\)|<.*?>|[<>=]+ *[\d.]+|[,\\\\]", " ", text).split())
+
+
+def needs_are_listed():
+    """What building needs, in docs, is what packages are built with."""
+    rows = re.search(r"^## What building needs\n\n(.*?)\n\n", slurp(ROOT + "/docs/compatibility.md"), re.M | re.S)[1].split("\n")[2:]
+    debian, el = [set(re.findall(r"`(.+?)`", " ".join(row.split("|")[n] for row in rows))) for n in (1, 2)]
+    is_equal("docs: what building needs on Debian", debian, names_in("packaging/debian/control", r"^Build-Depends: (.*?)\n\n") - {"debhelper-compat"} | {"make", "debhelper", "lintian"})
+    is_true("docs: and on EL 9", el >= names_in("packaging/jobprof.spec.in", r"^BuildRequires: (.*?)$"), el)
+    is_equal("docs: as in the container", el, names_in("packaging/Containerfile.el9", r"dnf -y install (rpm-build.*?)&&"))
+    is_true("docs: scripts/install-deps knows them", debian <= names_in("scripts/install-deps", '^(?:build|page|package)="(.*?)"'), debian)
 
 
 def a_version_is_made_anew():
@@ -159,4 +282,4 @@ def a_version_is_made_anew():
 
 
 if __name__ == "__main__":
-    run_tests((a_version_is_made_anew, the_same_bytes, in_a_fresh_debian, rpms))
+    run_tests((needs_are_listed, a_version_is_made_anew, the_same_bytes, in_a_fresh_debian, rpms))

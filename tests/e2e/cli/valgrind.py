@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# timeout: 300
+# timeout: 600
 # runs: in full
 # SPDX-License-Identifier: GPL-2.0-or-later
 """valgrind finds nothing in the verbs that read files, nor in the units of journals and of files."""
@@ -37,7 +37,7 @@ def valgrind():
         p = sh(["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--num-callers=40",
                 "--errors-for-leak-kinds=definite",
                 "--suppressions=" + os.path.join(ROOT, "tests", "data", "valgrind.supp")] + cmd,
-               timeout=120, **user)
+               timeout=400, **user)
         is_true("valgrind: " + name, p.returncode == 0,
                 "status %d: %s" % (p.returncode, " ".join(p.stderr.split())[:600]))
 
