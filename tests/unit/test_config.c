@@ -93,7 +93,8 @@ TEST(every_key)
 				  "CgroupPattern=/c/*\nCgroupRoot=/docker/x\nWriter=/w\nBTF=/b\n"
 				  "PerfEvents=cycles:u,cpu/event=1,umask=2/\nPerfMode=Sampled\n"
 				  "PerfBudget=0.5\nLogLevel=Debug\nNodeTables=Never\n"
-				  "ExternSteps=ALL\nProfileGroup=support\n"),
+				  "ExternSteps=ALL\nProfileGroup=support\n"
+				  "ProfileRetention=90.5\nProfileQuota=20480\n"),
 			 0);
 	assert_string_equal(said, "");
 	assert_string_equal(c.hdf5_dir, "/shared/prof");
@@ -104,6 +105,7 @@ TEST(every_key)
 	assert_string_equal(c.state_dir, "/s");
 	assert_string_equal(c.pin_dir, "/p");
 	assert_int_equal(c.max_slots, 16);
+	assert_true(c.retention_days == 90.5 && c.quota_mib == 20480);
 	assert_true(c.publish_interval == 0);
 	assert_int_equal(c.n_cgroup_patterns, 2);
 	assert_string_equal(c.cgroup_patterns[1], "/c/*");

@@ -20,8 +20,12 @@
 static int add(void *arg, const struct db_value *v)
 {
 	struct known_files *k = arg;
-	const struct known_file f = {strdup(v[0].text), db_value__number(&v[1]),
-				     db_value__number(&v[2]), false};
+	const struct known_file f = {
+		.path = strdup(v[0].text),
+		.mtime_s = db_value__number(&v[1]),
+		.size = db_value__number(&v[2]),
+		.is_read = !strcmp(v[3].text, "read"),
+	};
 
 	if (!f.path || room__grow(&k->v, k->n, 1, sizeof(f))) {
 		free(f.path);
@@ -37,7 +41,8 @@ int known_files__load(struct known_files *k, struct index *ix, const char *dir)
 
 	*k = (struct known_files){0};
 	query__init(&q);
-	query__add(&q, "SELECT path, mtime, size FROM file WHERE directory = ? ORDER BY path");
+	query__add(&q, "SELECT path, mtime, size, state FROM file WHERE directory = ? "
+		       "ORDER BY path");
 	query__arg(&q, db_value__text(dir));
 	return query__each(&q, ix->db, add, k);
 }
@@ -55,17 +60,35 @@ static int by_path(const void *a, const void *b)
 	return strcmp(((const struct known_file *)a)->path, ((const struct known_file *)b)->path);
 }
 
+static struct known_file *find(const struct known_files *k, const char *path)
+{
+	const struct known_file key = {.path = (char *)path};
+
+	return k->n ? bsearch(&key, k->v, k->n, sizeof(key), by_path) : NULL;
+}
+
+static bool is_same(const struct known_file *f, double mtime_s, double size)
+{
+	return fabs(f->mtime_s - mtime_s) <= 1e-6 && f->size == size;
+}
+
 enum known_state known_files__state(struct known_files *k, const char *path, double mtime_s,
 				    double size)
 {
-	const struct known_file key = {.path = (char *)path};
-	struct known_file *f = k->n ? bsearch(&key, k->v, k->n, sizeof(key), by_path) : NULL;
+	struct known_file *f = find(k, path);
 
 	if (f)
 		f->is_there = true;
 	if (!f || isnan(f->mtime_s))
 		return FILE_NEW;
-	return fabs(f->mtime_s - mtime_s) > 1e-6 || f->size != size ? FILE_CHANGED : FILE_KNOWN;
+	return is_same(f, mtime_s, size) ? FILE_KNOWN : FILE_CHANGED;
+}
+
+bool known_files__has(const struct known_files *k, const char *path, double mtime_s, double size)
+{
+	const struct known_file *f = find(k, path);
+
+	return f && f->is_read && is_same(f, mtime_s, size);
 }
 
 int known_files__forget_gone(const struct known_files *k, struct index *ix, unsigned long *gone)

@@ -14,6 +14,7 @@ struct known_file {
 	char *path;
 	double mtime_s, size; /* NaN: it is to be read again */
 	bool is_there;
+	bool is_read; /* neither refused nor unreadable */
 };
 
 struct known_files {
@@ -27,6 +28,8 @@ void known_files__free(struct known_files *k);
 /* What a file is that was found there, which is noted as being there. */
 enum known_state known_files__state(struct known_files *k, const char *path, double mtime_s,
 				    double size);
+/* Whether the index has read such a file, as it is. */
+bool known_files__has(const struct known_files *k, const char *path, double mtime_s, double size);
 /* Forgets files that do not exist any more, and adds their number to *gone: they were merged or
  * removed, and their jobs stay. 0 or -errno. */
 int known_files__forget_gone(const struct known_files *k, struct index *ix, unsigned long *gone);

@@ -250,7 +250,7 @@ static double last_change(const struct scan_file *f, unsigned n)
 
 static int note(struct scanning *s, const struct scan_file *f, const char *state, const char *why)
 {
-	const struct known_file known = {f->path, f->mtime_s, f->size, true};
+	const struct known_file known = {.path = f->path, .mtime_s = f->mtime_s, .size = f->size};
 
 	return known_file__note(s->ix, s->dir, &known, f->uid, state, why);
 }

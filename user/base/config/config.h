@@ -10,7 +10,7 @@
 #include "base/log.h"
 
 #define CONFIG_PATTERNS 8
-#define CONFIG_KEYS	64
+#define CONFIG_KEYS	80
 
 /* Keys of acct_gather.conf that are about power by IPMI. */
 #define CONFIG_IPMI 5
@@ -68,11 +68,13 @@ struct config {
 	enum config_live_findings live_findings; /* LiveFindings */
 	double burst_min;			 /* BurstMin, ms */
 	double perf_budget;			 /* PerfBudget, percent of each CPU */
-	char *families;	     /* Families, as written: names are the caller's to check */
-	char *sensor_dir;    /* SensorDir; absolute */
-	char *socket;	     /* Socket; absolute */
-	char *admin_group;   /* AdminGroup */
-	char *profile_group; /* ProfileGroup */
+	char *families;	       /* Families, as written: names are the caller's to check */
+	char *sensor_dir;      /* SensorDir; absolute */
+	char *socket;	       /* Socket; absolute */
+	char *admin_group;     /* AdminGroup */
+	char *profile_group;   /* ProfileGroup */
+	double retention_days; /* ProfileRetention; 0: for ever */
+	double quota_mib;      /* ProfileQuota, of each user; 0: none */
 	enum config_node_tables node_tables; /* NodeTables */
 	bool extern_all;		     /* ExternSteps=all */
 	bool auto_merge;		     /* AutoMerge */

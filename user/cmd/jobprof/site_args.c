@@ -71,8 +71,7 @@ static int parse_percent(const char *text, double *share)
 	return err;
 }
 
-/* Reads "4096", "500MB", "1GiB" and, of a rate, "1GiB/s". */
-static int parse_bytes(const char *text, double *bytes)
+int site_args__parse_bytes(const char *text, double *bytes)
 {
 	static const char letters[] = "kMGTPE";
 	const size_t n = strspn(text, "0123456789.");
@@ -111,10 +110,10 @@ int site_args__take_range(void *to, const struct opt *o, const char *arg)
 		[RANGE_CPU] = {"cpu-share", share, parse_percent},
 		[RANGE_MEMORY] = {"memory-share", share, parse_percent},
 		[RANGE_LIMIT] = {"limit-share", share, parse_percent},
-		[RANGE_READ] = {"read", bytes, parse_bytes},
-		[RANGE_WRITTEN] = {"written", bytes, parse_bytes},
-		[RANGE_READ_RATE] = {"read-rate", bytes, parse_bytes},
-		[RANGE_WRITE_RATE] = {"write-rate", bytes, parse_bytes},
+		[RANGE_READ] = {"read", bytes, site_args__parse_bytes},
+		[RANGE_WRITTEN] = {"written", bytes, site_args__parse_bytes},
+		[RANGE_READ_RATE] = {"read-rate", bytes, site_args__parse_bytes},
+		[RANGE_WRITE_RATE] = {"write-rate", bytes, site_args__parse_bytes},
 	};
 	struct site_args *a = to;
 	double least, most = NAN;
@@ -190,6 +189,8 @@ static void read_config(struct site_args *a)
 		a->gpu_h = c.prices.gpu_h;
 		a->kwh = c.prices.kwh;
 		a->co2_g_kwh = c.prices.co2_g_kwh;
+		a->retention_days = c.retention_days;
+		a->quota_mib = c.quota_mib;
 	}
 	config__free(&c);
 }

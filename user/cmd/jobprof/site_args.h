@@ -27,6 +27,7 @@ struct site_args {
 	double core_h, gpu_h, kwh, co2_g_kwh;
 	char currency[16];
 	bool admin_comment;
+	double retention_days, quota_mib; /* of jobprof.conf, too; 0: not set */
 	bool json, csv, all;
 	bool looks;	/* also at running jobs, where the user's own index is brought up to date */
 	bool is_aside;	/* no jobs are printed: nobody is logged */
@@ -38,6 +39,8 @@ int site_args__take_since(void *to, const struct opt *o, const char *arg);
 int site_args__take_until(void *to, const struct opt *o, const char *arg);
 int site_args__take_ran_at(void *to, const struct opt *o, const char *arg);
 int site_args__take_range(void *to, const struct opt *o, const char *arg);
+/* Reads "4096", "500MB", "1GiB" and, of a rate, "1GiB/s". 0 or -EINVAL. */
+int site_args__parse_bytes(const char *text, double *bytes);
 int site_args__take_jobs(void *to, const struct opt *o, const char *arg);
 void site_args__print_states(FILE *out);
 

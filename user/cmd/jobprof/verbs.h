@@ -11,6 +11,7 @@ int verb_show(int argc, char **argv);
 int verb_items(int argc, char **argv);
 int verb_list(int argc, char **argv);
 int verb_merge(int argc, char **argv);
+int verb_expire(int argc, char **argv);
 int verb_extract(int argc, char **argv);
 int verb_mark(int argc, char **argv);
 int verb_emit(int argc, char **argv);
@@ -48,10 +49,11 @@ int verb_mail(int argc, char **argv);
 int seff__main(int argc, char **argv);
 
 extern const struct command cmd_run, cmd_show, cmd_items, cmd_list, cmd_merge, cmd_extract,
-	cmd_mark, cmd_emit, cmd_live, cmd_sensors, cmd_report, cmd_calibrate, cmd_compare, cmd_plot,
-	cmd_reduce, cmd_flame, cmd_find, cmd_fold, cmd_cluster, cmd_track, cmd_advice, cmd_apps,
-	cmd_contacted, cmd_digest, cmd_findings, cmd_index, cmd_issues, cmd_jobs, cmd_node,
-	cmd_nodes, cmd_running, cmd_usage, cmd_seff, cmd_serve, cmd_site, cmd_js1, cmd_mail;
+	cmd_mark, cmd_emit, cmd_expire, cmd_live, cmd_sensors, cmd_report, cmd_calibrate,
+	cmd_compare, cmd_plot, cmd_reduce, cmd_flame, cmd_find, cmd_fold, cmd_cluster, cmd_track,
+	cmd_advice, cmd_apps, cmd_contacted, cmd_digest, cmd_findings, cmd_index, cmd_issues,
+	cmd_jobs, cmd_node, cmd_nodes, cmd_running, cmd_usage, cmd_seff, cmd_serve, cmd_site,
+	cmd_js1, cmd_mail;
 extern const struct command cmd_top;
 
 #endif
