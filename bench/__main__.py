@@ -25,14 +25,15 @@ import report
 import sampling
 import sensors
 import serve
+import sizing
 import switch
 import table
 
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "index": index, "serve": serve}
-ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "serve"}
+            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "index": index, "serve": serve, "sizing": sizing}
+ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "serve", "sizing"}
 
 
 def parse():
@@ -41,7 +42,7 @@ def parse():
                                 "over the rounds, with the quartiles beside it.")
     p.add_argument("--json", action="store_true", help="print JSON instead of the table")
     p.add_argument("--write", metavar="PAGE", help="put the tables into this Markdown page, such as "
-                   "docs/performance.md")
+                   "docs/performance.md, or those of --only sizing into docs/sizing.md")
     p.add_argument("--rounds", type=int, default=15, help="rounds of runs (default 15)")
     p.add_argument("--quick", action="store_true", help="a short run that shows that it works; "
                    "its figures say little")

@@ -50,19 +50,30 @@ def remove_cgroups():
     del _made[:]
 
 
-class Step:
-    """n tasks that run cmd in cgroups of their own."""
+def remove_job(job):
+    """The job's directory goes, as with Slurm when a job has ended."""
+    for path in [p for p in _made if p.endswith("/job_%d" % job)]:
+        os.rmdir(path)
+        _made.remove(path)
 
-    def __init__(self, n, cmd):
-        global _job
-        _job += 1
-        self.job = _job
+
+def new_job():
+    global _job
+    _job += 1
+    return _job
+
+
+class Step:
+    """n tasks that run cmd in cgroups of their own, of a new job or of this one."""
+
+    def __init__(self, n, cmd, job=None, step="0"):
+        self.job, self.step = job or new_job(), step
         top = _make(os.path.join(_make(os.path.join(_v2(), NODE)), NODE + ".slice"))
         top = _make(os.path.join(top, NODE + "_slurmstepd.scope"))
-        base = os.path.join(_make(os.path.join(top, "job_%d" % self.job)), "step_0")
+        base = os.path.join(_make(os.path.join(top, "job_%d" % self.job)), "step_" + step)
         self.proc = subprocess.Popen(
             [os.path.join(helper.BUILD, "tests", "tools", "jpstepd"), "-j", str(self.job), "-s",
-             "0", "-n", str(n), "-d", base + "/slurm", "-c", base + "/user/task_%d", "--",
+             step, "-n", str(n), "-e", "SLURM_JOB_NODELIST=" + NODE, "-e", "SLURM_STEP_NUM_NODES=1", "-d", base + "/slurm", "-c", base + "/user/task_%d", "--",
              os.path.join(helper.BUILD, "bench", "jpwork")] + [str(c) for c in cmd],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
@@ -91,7 +102,7 @@ class Daemon:
                     "JobAcctGatherFrequency": "task=%g" % interval, "PublishInterval": publish,
                     "LogLevel": "warn", "Socket": self.socket, **more}
         with open(self.dir + "/conf", "w") as f:
-            f.writelines("%s=%s\n" % s for s in settings.items())
+            f.writelines("%s=%s\n" % s for s in settings.items() if s[1] is not None)
         self.log = open(self.dir + "/log", "w+")
         self.proc = None
         self._start()
@@ -150,7 +161,7 @@ class Daemon:
         return journal.Rows(self.journal())
 
     def file(self, step):
-        path = "%s/root/%d_0_%s.h5" % (self.hdf5, step.job, NODE)
+        path = "%s/root/%d_%s_%s.h5" % (self.hdf5, step.job, step.step, NODE)
         wait_until(lambda: os.path.exists(path), 30, "the file of a step; jobprofd said: " +
                    self.said())
         return path

@@ -10,10 +10,11 @@ class Row:
     """One figure. values: one per round; why: why there is none; target: an upper bound."""
 
     def __init__(self, section, name, unit, values=None, why=None, target=None, verdict=None,
-                 digits=1):
+                 digits=1, column=None):
+        """column: rows of one name and different columns are a line of a table of their section."""
         self.section, self.name, self.unit = section, name, unit
         self.values, self.why, self.target = values or [], why, target
-        self.digits = digits
+        self.digits, self.column = digits, column
         self.verdict = verdict
         if not self.values and not verdict and not why:
             self.why = "no value"
@@ -44,10 +45,18 @@ class Row:
         if self.values:
             d["q1"], d["median"], d["q3"] = quartiles(self.values)
             d["rounds"] = len(self.values)
-        for key in ("why", "target", "verdict"):
+        for key in ("column", "why", "target", "verdict"):
             if getattr(self, key) is not None:
                 d[key] = getattr(self, key)
         return d
+
+
+def matrix(rows, section):
+    """The lines of the section's rows that have columns, the first of them with their heads; each a list of texts."""
+    of = [r for r in rows if r.section == section and r.column]
+    columns, names = list(dict.fromkeys(r.column for r in of)), list(dict.fromkeys(r.name for r in of))
+    cells = {(r.name, r.column): "%.*f" % (r.digits, r.median()) if r.values else "" for r in of}
+    return [["", *columns]] + [[n, *(cells.get((n, c), "") for c in columns)] for n in names] if of else []
 
 
 def show(rows, titles, out):
@@ -55,6 +64,16 @@ def show(rows, titles, out):
     section = None
     wide = max([len(r.name) for r in rows] + [10])
     for r in rows:
+        if r.column:
+            if r.section != section:
+                section = r.section
+                lines = matrix(rows, section)
+                widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+                out.write("\n%s\n" % titles.get(section, section))
+                for line in lines:
+                    out.write("  %-*s" % (widths[0], line[0]) +
+                              "".join("  %*s" % w for w in zip(widths[1:], line[1:])) + "\n")
+            continue
         if r.section != section:
             section = r.section
             out.write("\n%s\n" % titles.get(section, section))
@@ -79,8 +98,15 @@ def as_markdown(rows, titles, head):
             section = r.section
             if lines[-1]:
                 lines.append("")
-            lines += ["### " + titles.get(section, section), "",
-                      "| figure | median | quartiles | wanted |", "|---|---|---|---|"]
+            lines += ["### " + titles.get(section, section), ""]
+            of = matrix(rows, section)
+            if of:
+                lines += ["| %s |" % " | ".join(map(cell, of[0])), "|---" + "|---:" * (len(of[0]) - 1) + "|"]
+                lines += ["| %s |" % " | ".join(map(cell, line)) for line in of[1:]]
+            else:
+                lines += ["| figure | median | quartiles | wanted |", "|---|---|---|---|"]
+        if r.column:
+            continue
         median, spread = r.figure(), ""
         if r.values and not r.why:
             low, mid, high = quartiles(r.values)

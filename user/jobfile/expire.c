@@ -149,7 +149,7 @@ static int read_names(struct expiry *e, int fd, struct string_list *restarts)
 
 	if (!d && copy >= 0)
 		close(copy);
-	while (!err && (errno = 0, entry = readdir(d))) {
+	while (!err && d && (errno = 0, entry = readdir(d))) {
 		alarm(STUCK_S);
 		if (restarts && is_for_restart(entry->d_name))
 			err = string_list__append(restarts, entry->d_name);

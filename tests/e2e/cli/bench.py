@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# timeout: 500
+# timeout: 700
 # runs: in full
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The short form of scripts/bench: it runs to its end and its table is whole. No figure is judged:
@@ -86,6 +86,51 @@ def medians_lie_between_quartiles():
     is_equal("medians lie between their quartiles", wrong, [])
 
 
+DOES = """
+import os, sys
+for d in sys.argv[1:]:
+    os.chdir(d)
+    for i in range(5):
+        fd = os.open("f%d" % i, os.O_RDWR | os.O_CREAT)
+        os.write(fd, bytes(20480))
+        os.fsync(fd)
+        os.close(fd)
+    os.rename("f0", d + "/g")
+    if not os.fork():
+        os.unlink(d + "/g")
+        os._exit(0)
+    os.wait()
+"""
+
+
+def calls_are_counted():
+    """Of a program that is known, and of its child; what it does in another directory is not."""
+    if not shutil.which("strace"):
+        raise Skipped("there is no strace")
+    sys.path.insert(0, os.path.join(ROOT, "bench"))
+    import sizing
+    here, other = tmpdir("here"), tmpdir("other")
+    t = sizing.Trace(here, cmd=["/usr/bin/python3", "-I", "-S", "-c", DOES, here, other])
+    t.end()
+    is_equal("sizing: calls below a directory", dict(t.counts()), {"opens": 5, "fsync": 5, "renames": 1, "unlinks": 1, "KiB written": 100})
+
+
+def sizes_are_measured():
+    p = subprocess.run([os.path.join(ROOT, "scripts", "bench"), "--quick", "--json", "--only", "sizing"], capture_output=True, text=True)
+    is_equal("sizing: exit status", p.returncode, 0)
+    got = {(r["name"], r.get("column")): r.get("median") for r in json.loads(p.stdout or '{"rows": []}')["rows"]}
+    of = lambda name, column: got.get((name, column)) or 0
+    step, merge = "a step's file on a node: 16 tasks, 1 row", "a merge, for each file in it"
+    is_true("sizing: a file is opened, synced, written as a whole", of(step, "opens") >= 1 and of(step, "fsync") >= 1 and
+            of(step, "KiB written") >= 0.9 * of(step, "KiB left") > 1, got)
+    is_equal("sizing: a merge removes each file that is in it", of(merge, "unlinks"), 1)
+    is_true("sizing: ten times the nodes ask ten times as much", approx(of("10,000 nodes", "opens/s"), 10 * of("1,000 nodes", "opens/s"), 1e-6) and
+            of("1,000 nodes", "opens/s") > 0, got)
+    with open(os.path.join(ROOT, "docs/sizing.md")) as f:
+        heads = {line for line in f if line.startswith("### ")}
+    is_true("sizing: the page has each table", len(heads) >= 5, heads)
+
+
 need_bpf()
 run_tests([runs_to_its_end, table_is_whole, families_have_rows, slurm_is_measured,
-           medians_lie_between_quartiles])
+           medians_lie_between_quartiles, calls_are_counted, sizes_are_measured])

@@ -182,7 +182,7 @@ static int expire_as_owner(void *arg)
 	struct expire_rules rules = w->run->rules;
 	_cleanup_free_ char *where = NULL;
 	int fd, err = w->run->top == top || dup2(w->run->top, top) == top ? 0 : -errno;
-	struct stat st;
+	struct stat st = {0};
 
 	close_range(top + 1, ~0u, 0);
 	rules.is_indexed = w->run->has_index ? is_indexed : NULL;
@@ -392,7 +392,7 @@ static int list_users(const struct run *run, struct string_list *names)
 	const struct dirent *e;
 	int err = d ? 0 : -errno;
 
-	while (!err && (errno = 0, e = readdir(d)))
+	while (!err && d && (errno = 0, e = readdir(d)))
 		if (*e->d_name != '.' &&
 		    (e->d_type == DT_DIR || e->d_type == DT_LNK || e->d_type == DT_UNKNOWN))
 			err = string_list__append(names, e->d_name);
