@@ -372,7 +372,7 @@ static void expire_user(struct run *run, const char *name)
 	if (!err && run->has_index)
 		err = load_all(&w, &run->ix);
 	if (!err)
-		err = pool__try(expire_as_owner, &w, &POOL_STREAM);
+		err = pool__try(expire_as_owner, &w, &POOL_LOAD);
 	if (err == -EINTR)
 		pool__follow_signal();
 	if (err < 0)
