@@ -137,14 +137,19 @@ def of_steps(opts):
     return found
 
 
+def keys():
+    """The keys of jobprof.conf, with their defaults."""
+    return subprocess.run([os.path.join(BUILD, "jobprofd"), "--help"], capture_output=True, text=True).stdout
+
+
 def of_versions(opts):
     """Counts per version of a running step's file."""
-    d = steps.Daemon(1, helper.SCHED, publish=1)
+    d = steps.Daemon(1, helper.SCHED, publish=1, LiveFiles="yes" if "LiveFiles" in keys() else None)
     try:
         s = steps.Step(TASKS, ["-p", 50, 600])
         live = lambda: [(e.stat().st_ino, e.stat().st_mtime_ns) for e in os.scandir(d.hdf5 + "/root") if e.name.startswith(".") and e.name.endswith(".h5")]
         try:
-            steps.wait_until(lambda: os.path.isdir(d.hdf5 + "/root") and live(), 60, "a version of a running step's file")
+            steps.wait_until(lambda: os.path.isdir(d.hdf5 + "/root") and live(), 90, "a version of a running step's file")
             with Trace(d.hdf5, d.proc.pid) as t:
                 seen, end = [live()], time.monotonic() + (4 if opts.quick else 15)
                 while time.monotonic() < end:
@@ -216,8 +221,7 @@ def middle(found):
 
 
 def publish_interval():
-    out = subprocess.run([os.path.join(BUILD, "jobprofd"), "--help"], capture_output=True, text=True).stdout
-    return float(re.search(r"PublishInterval\n.*?Default: (\d+)", out, re.S)[1])
+    return float(re.search(r"PublishInterval\n.*?Default: (\d+)", keys(), re.S)[1])
 
 
 def of_nodes(job, first, kib, version):
@@ -228,7 +232,7 @@ def of_nodes(job, first, kib, version):
     version = Counts(version, **{"KiB written": (first + kib) / 2})
     for nodes in MANY:
         for what, c in (("{:,} nodes".format(nodes), job),
-                        ("{:,} nodes, with versions of running steps every {:g} s".format(nodes, every), job.plus(version, 2 * HOUR / every))):
+                        ("{:,} nodes, with versions of running steps every {:g} s".format(nodes, every), job.plus(version, 2 * (1 + HOUR / every)))):  # the first one comes early
             per_s = nodes / HOUR
             yield Row(NODES, what, "", [24 * nodes], column="files a day, merged", digits=0)
             yield Row(NODES, what, "GB", [24 * nodes * 2 * kib * 1024 / 1e9], column="GB a day, left", digits=1)
