@@ -178,7 +178,7 @@ def of_merges():
     few, many = 4, 36
     a, b = of_merge(few), of_merge(many)
     each = b.plus(a, -1).over(many - few)
-    return each, a.plus(each, -few)
+    return each, Counts({k: max(0, v) for k, v in a.plus(each, -few).items()})
 
 
 def of_job(opts):
