@@ -307,6 +307,13 @@ def try_slurm(opts):
 def run(_, opts):
     if not helper.has("strace"):
         raise Missing("there is no strace")
+    try:
+        return list(measure(opts))
+    finally:
+        steps.remove_cgroups()
+
+
+def measure(opts):
     ends, version, (each, merge), jobs = of_steps(opts), of_versions(opts), of_merges(), of_job(opts)
     rows, real = try_slurm(opts)
     yield from lines("a step's file on a node: 1 task, 1 row", ends["1 task"])
