@@ -253,7 +253,7 @@ def in_a_fresh_debian():
     root.must("apt-get", "autoremove", "--purge", "-qy")
     if service.proc:
         is_equal("chroot: purged, services are stopped, and nothing is counted", [service.told(), service.proc.wait(20), os.path.exists(service.pin)],
-                 [["stop jobprof-index.service jobprof-web.socket jobprof-web.service", "stop jobprofd.service"], 0, False])
+                 [["stop jobprof-expire.timer jobprof-index.service jobprof-web.socket jobprof-web.service", "stop jobprofd.service"], 0, False])
     is_equal("chroot: purged, nothing is left", sorted(f for f in root.files() - before if "jobprof" in f), [])
 
 
