@@ -25,7 +25,7 @@ def wait_until(cond, seconds, what):
         time.sleep(0.01)
 
 
-def _v2():
+def v2():
     with open("/proc/self/mountinfo") as f:
         for line in f:
             left, _, right = line.partition(" - ")
@@ -34,7 +34,7 @@ def _v2():
     raise helper.Missing("cgroup v2 is not mounted")
 
 
-def _make(path):
+def make(path):
     if not os.path.isdir(path):
         os.mkdir(path)
         _made.append(path)
@@ -57,9 +57,9 @@ class Step:
         global _job
         _job += 1
         self.job = _job
-        top = _make(os.path.join(_make(os.path.join(_v2(), NODE)), NODE + ".slice"))
-        top = _make(os.path.join(top, NODE + "_slurmstepd.scope"))
-        base = os.path.join(_make(os.path.join(top, "job_%d" % self.job)), "step_0")
+        top = make(os.path.join(make(os.path.join(v2(), NODE)), NODE + ".slice"))
+        top = make(os.path.join(top, NODE + "_slurmstepd.scope"))
+        base = os.path.join(make(os.path.join(top, "job_%d" % self.job)), "step_0")
         self.proc = subprocess.Popen(
             [os.path.join(helper.BUILD, "tests", "tools", "jpstepd"), "-j", str(self.job), "-s",
              "0", "-n", str(n), "-d", base + "/slurm", "-c", base + "/user/task_%d", "--",
@@ -79,7 +79,8 @@ class Step:
 
 class Daemon:
     def __init__(self, interval, families, publish=86400, **more):
-        _make(os.path.join(_v2(), NODE))  # it follows no other steps of the machine
+        # It follows no other steps of the machine; CgroupRoot=None: those of a real Slurm.
+        make(os.path.join(v2(), NODE))
         self.dir = helper.tmpdir()
         self.pin = "/sys/fs/bpf/jobprof-bench-%d" % os.getpid()
         self.hdf5, self.state = self.dir + "/hdf5", self.dir + "/state"
@@ -91,7 +92,7 @@ class Daemon:
                     "JobAcctGatherFrequency": "task=%g" % interval, "PublishInterval": publish,
                     "LogLevel": "warn", "Socket": self.socket, **more}
         with open(self.dir + "/conf", "w") as f:
-            f.writelines("%s=%s\n" % s for s in settings.items())
+            f.writelines("%s=%s\n" % s for s in settings.items() if s[1] is not None)
         self.log = open(self.dir + "/log", "w+")
         self.proc = None
         self._start()
