@@ -16,6 +16,7 @@ import energy
 import files
 import helper
 import index
+import instead
 import large
 import launch
 import perf
@@ -31,8 +32,9 @@ import table
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "index": index, "serve": serve}
-ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "serve"}
+            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "index": index, "serve": serve,
+            "instead": instead}
+ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "serve", "instead"}
 
 
 def parse():
@@ -104,12 +106,13 @@ def main():
     head = ("%(machine)s, %(cpus)d CPUs, kernel %(kernel)s, load %(load).2f at the start, %(time)s"
             % what)
     titles = {n: s.TITLE for n, s in SECTIONS.items()}
+    matrices = {n for n, s in SECTIONS.items() if getattr(s, "MATRIX", False)}
     print(head)
     print("median (first quartile .. third) over the rounds")
-    table.show(rows, titles, sys.stdout)
+    table.show(rows, titles, sys.stdout, matrices)
     if opts.write:
         table.write_page(opts.write, table.as_markdown(
-            rows, titles, "Measured on a %s; medians over %d rounds." % (head, opts.rounds)))
+            rows, titles, "Measured on a %s; medians over %d rounds." % (head, opts.rounds), matrices))
     return 0
 
 

@@ -50,8 +50,30 @@ class Row:
         return d
 
 
-def show(rows, titles, out):
+def matrix(rows):
+    """Rows named "line: column" as one table: [[text]], the heads first."""
+    lines, heads, cells = [], [], {}
+    for r in rows:
+        line, _, column = r.name.rpartition(": ")
+        lines += [line] if line not in lines else []
+        heads += [column] if column not in heads else []
+        cells[line, column] = "%.*f %s" % (r.digits, r.median(), r.unit) if r.values and not r.why else r.figure()
+    return [[""] + heads] + [[line] + [cells.get((line, h), "-") for h in heads] for line in lines]
+
+
+def show_matrix(rows, out):
+    texts = matrix(rows)
+    wide = [max(len(line[i]) for line in texts) for i in range(len(texts[0]))]
+    for line in texts:
+        out.write("  " + "  ".join("%-*s" % pair for pair in zip(wide, line)).rstrip() + "\n")
+
+
+def show(rows, titles, out, matrices=()):
     """Prints the rows below their sections' titles."""
+    for name in [n for n in titles if n in matrices and any(r.section == n for r in rows)]:
+        out.write("\n%s\n" % titles[name])
+        show_matrix([r for r in rows if r.section == name], out)
+    rows = [r for r in rows if r.section not in matrices]
     section = None
     wide = max([len(r.name) for r in rows] + [10])
     for r in rows:
@@ -71,10 +93,16 @@ def cell(text):
     return text.replace("|", "\\|")
 
 
-def as_markdown(rows, titles, head):
+def as_markdown(rows, titles, head, matrices=()):
     """The sections as tables of a Markdown page, below a line that says where and when."""
     lines, section = [head, ""], None
+    for name in [n for n in titles if n in matrices and any(r.section == n for r in rows)]:
+        texts = matrix([r for r in rows if r.section == name])
+        texts.insert(1, ["---"] * len(texts[0]))
+        lines += ["### " + titles[name], ""] + ["| %s |" % " | ".join(map(cell, line)) for line in texts] + [""]
     for r in rows:
+        if r.section in matrices:
+            continue
         if r.section != section:
             section = r.section
             if lines[-1]:
