@@ -16,6 +16,7 @@ import energy
 import files
 import helper
 import index
+import instead
 import large
 import launch
 import perf
@@ -32,8 +33,9 @@ import table
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "index": index, "serve": serve, "sizing": sizing}
-ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "serve", "sizing"}
+            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "index": index, "serve": serve, "sizing": sizing,
+             "instead": instead}
+ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "serve", "sizing", "instead"}
 
 
 def parse():

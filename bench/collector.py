@@ -103,7 +103,7 @@ def run(helper, opts):
     slurm.need()
     d = cluster = None
     try:
-        d = steps.Daemon(1, "none", 60)
+        d = steps.Daemon(1, "none", 60, CgroupRoot=None)
         cluster = slurm.Cluster(tmpdir() + "/slurm", cpus=40)
         cluster.plugstack("optional %s socket=%s\n" % (slurm.SPANK, d.socket))
         for families, (kind, cmd), tasks in list(itertools.product(FAMILIES, KINDS, (1, 8)))[

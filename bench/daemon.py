@@ -101,8 +101,8 @@ def first_rows(opts):
     return values
 
 
-def write_once(data):
-    """CPU seconds and peak RSS in MiB of a writer that makes the file of a journal."""
+def write_file(data):
+    """Bytes of the file that a writer makes of a journal, and what the writer has used."""
     d = tmpdir()
     with open(d + "/journal", "wb") as f:
         f.write(data)
@@ -114,6 +114,12 @@ def write_once(data):
         os.close(j)
         os.close(at)
         os.unlink(d + "/journal")
+    return sum(e.stat().st_size for e in os.scandir(d)), used
+
+
+def write_once(data):
+    """CPU seconds and peak RSS in MiB of it."""
+    _, used = write_file(data)
     return used.cpu, used.mb
 
 

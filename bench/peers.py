@@ -15,6 +15,8 @@ SETTLE_S = 0.2  # from the first program attached to the last, generously
 class Peer:
     """A program run in the background. counts(output): events it says to have seen."""
 
+    env = cwd = None  # as this process has them
+
     def __init__(self, name, cmd, package):
         self.name, self.cmd, self.package = name, cmd, package
         self.proc = self.log = None
@@ -29,7 +31,7 @@ class Peer:
         self.log = open(os.path.join(helper.tmpdir(), "log"), "w+")
         self.proc = subprocess.Popen([helper.has(self.cmd[0])] + self.cmd[1:], text=True,
                                      stdin=subprocess.DEVNULL, stdout=self.log,
-                                     stderr=subprocess.STDOUT)
+                                     stderr=subprocess.STDOUT, env=self.env, cwd=self.cwd)
         end = time.monotonic() + 15
         while not self.ready():
             if self.proc.poll() is not None or time.monotonic() > end:

@@ -44,9 +44,9 @@ def cpu_ns(pid):
 class Cluster:
     """All its processes may use every CPU, whatever the bench keeps for its workers."""
 
-    def __init__(self, directory, conf=(), acct=(), cpus=4):
+    def __init__(self, directory, conf=(), acct=(), cpus=4, gather="linux"):
         self.dir = directory
-        cmd = [TESTBED, "up", "--dir", directory, "--no-constrain", "--cpus", str(cpus)]
+        cmd = [TESTBED, "up", "--dir", directory, "--no-constrain", "--cpus", str(cpus), "--gather", gather]
         for option, lines in (("--conf", conf), ("--acct", acct)):
             for line in lines:
                 cmd += [option, line]

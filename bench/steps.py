@@ -25,7 +25,7 @@ def wait_until(cond, seconds, what):
         time.sleep(0.01)
 
 
-def _v2():
+def v2():
     with open("/proc/self/mountinfo") as f:
         for line in f:
             left, _, right = line.partition(" - ")
@@ -34,7 +34,7 @@ def _v2():
     raise helper.Missing("cgroup v2 is not mounted")
 
 
-def _make(path):
+def make(path):
     if not os.path.isdir(path):
         os.mkdir(path)
         _made.append(path)
@@ -68,9 +68,9 @@ class Step:
 
     def __init__(self, n, cmd, job=None, step="0"):
         self.job, self.step = job or new_job(), step
-        top = _make(os.path.join(_make(os.path.join(_v2(), NODE)), NODE + ".slice"))
-        top = _make(os.path.join(top, NODE + "_slurmstepd.scope"))
-        base = os.path.join(_make(os.path.join(top, "job_%d" % self.job)), "step_" + step)
+        top = make(os.path.join(make(os.path.join(v2(), NODE)), NODE + ".slice"))
+        top = make(os.path.join(top, NODE + "_slurmstepd.scope"))
+        base = os.path.join(make(os.path.join(top, "job_%d" % self.job)), "step_" + step)
         self.proc = subprocess.Popen(
             [os.path.join(helper.BUILD, "tests", "tools", "jpstepd"), "-j", str(self.job), "-s",
              step, "-n", str(n), "-e", "SLURM_JOB_NODELIST=" + NODE, "-e", "SLURM_STEP_NUM_NODES=1", "-d", base + "/slurm", "-c", base + "/user/task_%d", "--",
@@ -90,7 +90,8 @@ class Step:
 
 class Daemon:
     def __init__(self, interval, families, publish=86400, **more):
-        _make(os.path.join(_v2(), NODE))  # it follows no other steps of the machine
+        # It follows no other steps of the machine; CgroupRoot=None: those of a real Slurm.
+        make(os.path.join(v2(), NODE))
         self.dir = helper.tmpdir()
         self.pin = "/sys/fs/bpf/jobprof-bench-%d" % os.getpid()
         self.hdf5, self.state = self.dir + "/hdf5", self.dir + "/state"
@@ -141,14 +142,16 @@ class Daemon:
                      for k in ("Rss", "Pss"))
 
     def journal(self):
-        """The bytes of its one step's journal; empty before there is one."""
+        """The bytes of the journal of its one step that is profiled; empty before there is one. A step that is not has
+        one without rows."""
+        found = [b""]
         for path in glob.glob(self.state + "/steps/*"):
             try:
                 with open(path, "rb") as f:
-                    return f.read()
+                    found.append(f.read())
             except OSError:
                 pass
-        return b""
+        return max(found, key=len)
 
     def files(self):
         """How many it has written."""

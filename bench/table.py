@@ -55,8 +55,8 @@ def matrix(rows, section):
     """The lines of the section's rows that have columns, the first of them with their heads; each a list of texts."""
     of = [r for r in rows if r.section == section and r.column]
     columns, names = list(dict.fromkeys(r.column for r in of)), list(dict.fromkeys(r.name for r in of))
-    cells = {(r.name, r.column): "%.*f" % (r.digits, r.median()) if r.values else "" for r in of}
-    return [["", *columns]] + [[n, *(cells.get((n, c), "") for c in columns)] for n in names] if of else []
+    cells = {(r.name, r.column): "%.*f" % (r.digits, r.median()) if r.values else r.figure() for r in of}
+    return [["", *columns]] + [[n, *(cells.get((n, c), "-") for c in columns)] for n in names] if of else []
 
 
 def show(rows, titles, out):

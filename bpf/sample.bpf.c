@@ -181,7 +181,8 @@ static __always_inline int count_module(struct sample_context *ctx, struct task_
 	}
 	module = bpf_map_lookup_elem(&jp_pages, &key);
 	if (!module)
-		hand_over(&key, &at, slot, 0);
+		/* those that wait in the ring would keep a plain wakeup from coming */
+		hand_over(&key, &at, slot, BPF_RB_FORCE_WAKEUP);
 	else if (*module == JP_MODULE_LIBC || (at.kernel && *module == JP_MODULE_MPI))
 		hand_over(&key, &at, slot, BPF_RB_NO_WAKEUP);
 	else

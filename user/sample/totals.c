@@ -4,16 +4,21 @@
 
 void totals__add(struct totals *sum, const struct totals *add)
 {
+	/* apart, so that the other loop takes several at a time */
+	static const enum total highest[] = {T_RISE, T_EXIT_PEAK, T_ALLOWED_CPUS};
+	enum { N = sizeof(highest) / sizeof(highest[0]) };
+	uint64_t most[N];
 	int i;
 
-	for (i = 0; i < T_N; i++) {
-		if (i == T_RISE || i == T_EXIT_PEAK || i == T_ALLOWED_CPUS) {
-			if (add->v[i] > sum->v[i])
-				sum->v[i] = add->v[i];
-		} else {
-			sum->v[i] += add->v[i];
-		}
+	for (i = 0; i < N; i++) {
+		uint64_t a = sum->v[highest[i]], b = add->v[highest[i]];
+
+		most[i] = a > b ? a : b;
 	}
+	for (i = 0; i < T_N; i++)
+		sum->v[i] += add->v[i];
+	for (i = 0; i < N; i++)
+		sum->v[highest[i]] = most[i];
 }
 
 uint64_t totals__rss(const struct totals *t)
@@ -68,11 +73,13 @@ static void settle_culprits(uint64_t *now, const uint64_t *prev)
 
 void totals__clamp(struct totals *now, const struct totals *prev)
 {
+	uint64_t user = now->v[T_USER], system = now->v[T_SYSTEM];
 	int i;
 
 	for (i = 0; i < T_COUNTERS; i++)
-		if (now->v[i] < prev->v[i] && i != T_USER && i != T_SYSTEM)
-			now->v[i] = prev->v[i];
+		now->v[i] = now->v[i] < prev->v[i] ? prev->v[i] : now->v[i];
+	now->v[T_USER] = user;
+	now->v[T_SYSTEM] = system;
 	settle_culprits(now->v, prev->v);
 	totals__split(now, prev);
 }

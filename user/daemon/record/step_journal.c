@@ -29,7 +29,7 @@ static void end_tables(struct step *s, enum frame_end end)
 
 		journaled__end_frame(&t->declared, end);
 		if (t->in_frame && end == FRAME_WRITTEN) {
-			t->prev = t->now;
+			step__copy_reading(&t->prev, &t->now, t->kind);
 			t->between = rows__between(&t->prev.totals);
 			t->life = t->life_now;
 		}

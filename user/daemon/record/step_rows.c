@@ -112,15 +112,32 @@ static int number_of(const struct step *s, int kind, unsigned i)
 	return of_rank ? s->slot_owners[i].rank : s->slot_owners[i].gtid;
 }
 
-/* Sums the slots of a task or rank, or of the step. False: there is no slot. */
+static void sum_hist(const struct step *s, const struct step_env *env, int kind, int gtid,
+		     struct reading *now)
+{
+	uint64_t hist[HIST_CELLS];
+	unsigned i, b;
+
+	if (!step_kinds[kind].is_hist)
+		return;
+	memset(now->hist, 0, sizeof(now->hist));
+	for (i = 0; i < s->nslots; i++) {
+		if (number_of(s, kind, i) != gtid)
+			continue;
+		counters__hist(env->k, step_kinds[kind].hist, s->slots[i], hist);
+		for (b = 0; b < HIST_CELLS; b++)
+			now->hist[b] += hist[b];
+	}
+}
+
+/* Sums the slots of a task or rank, or of the step, without its cgroup. False: there is no slot. */
 static bool sum_slots(const struct step *s, const struct step_env *env, int kind, int gtid,
 		      struct reading *now, uint64_t *began)
 {
-	uint64_t hist[HIST_CELLS];
 	bool any = false;
-	unsigned i, b;
+	unsigned i;
 
-	memset(now, 0, sizeof(*now));
+	memset(&now->totals, 0, sizeof(now->totals));
 	*began = UINT64_MAX;
 	for (i = 0; i < s->nslots; i++) {
 		const struct jp_slot *info;
@@ -132,18 +149,30 @@ static bool sum_slots(const struct step *s, const struct step_env *env, int kind
 		if (info->start_ns < *began)
 			*began = info->start_ns;
 		totals__add(&now->totals, snapshot__totals(env->snap, s->slots[i]));
-		if (!step_kinds[kind].is_hist)
-			continue;
-		counters__hist(env->k, step_kinds[kind].hist, s->slots[i], hist);
-		for (b = 0; b < HIST_CELLS; b++)
-			now->hist[b] += hist[b];
 	}
 	now->boot_ns = snapshot__boot_ns(env->snap);
+	if (any)
+		sum_hist(s, env, kind, gtid, now);
 	return any;
 }
 
+/* Takes the totals from the main table of the same task or rank, if that has a row of this snapshot
+ * that begins at the same instant: they were summed and clamped for it. */
+static bool take_totals(const struct step *s, const struct step_env *env, const struct table *t,
+			struct reading *now, unsigned *at)
+{
+	const struct table *main = step__main_table(s, t->kind, t->gtid, at);
+
+	if (!main || !main->in_frame || main->prev.boot_ns != t->prev.boot_ns)
+		return false;
+	now->boot_ns = main->now.boot_ns;
+	now->totals = main->now.totals;
+	sum_hist(s, env, t->kind, t->gtid, now);
+	return true;
+}
+
 /* Counts of a slot that was freed and taken again begin at 0: the row begins no earlier than the
- * slot, or its differences would be negative. */
+ * slot, or its differences would be negative. Changes what was read. */
 static void put_row(struct step *s, const struct step_env *env, struct table *t,
 		    struct reading *now, uint64_t began)
 {
@@ -151,22 +180,20 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	union cell cells[MAX_COLUMNS];
 	struct row_context c = {.start_boot_ns = s->start_boot_ns,
 				.start_real_ns = s->start_real_ns};
-	struct reading shown;
 
 	if (step__declare_table(s, t))
 		return;
 	if (began != UINT64_MAX && began > t->prev.boot_ns)
 		t->prev.boot_ns = began;
-	totals__clamp(&now->totals, &t->prev.totals);
 	rows__context(&c, kern__control(env->k));
 	c.gpus = snapshot__has_gpus(env->snap);
 	rows__note(&t->between, &now->totals);
 	c.peak = c.ended_rss = t->between.peak;
 	if (t->peak < c.peak)
 		t->peak = c.peak;
-	shown = *now;
-	rows__use_left(&t->between, &shown.totals);
-	rows__fill(&c, &t->prev, &shown, set->cols, set->ncols, cells);
+	step__copy_reading(&t->now, now, t->kind);
+	rows__use_left(&t->between, &now->totals);
+	rows__fill(&c, &t->prev, now, set->cols, set->ncols, cells);
 	if (journal__row(s->journal, t->id, cells, set->ncols))
 		return;
 	s->rows++;
@@ -175,7 +202,6 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	if (t->last)
 		memcpy(t->last, cells, set->ncols * sizeof(*t->last));
 	t->last_s = (double)(now->boot_ns - t->prev.boot_ns) / NSEC_PER_SEC;
-	t->now = *now;
 	t->in_frame = true;
 }
 
@@ -297,6 +323,7 @@ static unsigned command_rows(struct step *s, const struct step_env *env)
 		/* of a process that has ended the kernel keeps a coarser value */
 		if (now.totals.v[T_PEAK] < t->prev.totals.v[T_PEAK])
 			now.totals.v[T_PEAK] = t->prev.totals.v[T_PEAK];
+		totals__clamp(&now.totals, &t->prev.totals);
 		put_row(s, env, t, &now, UINT64_MAX);
 		rows++;
 	}
@@ -308,7 +335,7 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 	struct reading now;
 	struct table *t;
 	uint64_t began;
-	unsigned n = 0, i;
+	unsigned n = 0, i, at = 0;
 
 	if (kind == KIND_COMMANDS)
 		return command_rows(s, env);
@@ -323,6 +350,7 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		if (!t || !sum_slots(s, env, kind, JP_GTID_NONE, &now, &began))
 			return 0;
 		step__read_cgroup(s, env, &now.totals, now.cg);
+		totals__clamp(&now.totals, &t->prev.totals);
 		put_row(s, env, t, &now, began);
 		return 1;
 	}
@@ -332,9 +360,14 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		if (gtid < 0)
 			continue;
 		t = step__table(s, kind, gtid);
-		if (!t || t->in_frame || t->prev.boot_ns == snapshot__boot_ns(env->snap) ||
-		    !sum_slots(s, env, kind, gtid, &now, &began))
+		if (!t || t->in_frame || t->prev.boot_ns == snapshot__boot_ns(env->snap))
 			continue;
+		began = UINT64_MAX;
+		if (!take_totals(s, env, t, &now, &at)) {
+			if (!sum_slots(s, env, kind, gtid, &now, &began))
+				continue;
+			totals__clamp(&now.totals, &t->prev.totals);
+		}
 		put_row(s, env, t, &now, began);
 		n++;
 	}

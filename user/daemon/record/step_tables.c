@@ -3,6 +3,7 @@
 #include "daemon/record/step_tables.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct saved_table {
 	uint32_t id;
 	uint32_t declared;
 	int32_t kind, gtid;
+	uint32_t like; /* the table that has the totals of this one: itself, or one before */
 	char name[JP_COMM_LEN];
 	struct between between;
 	uint64_t prev_boot_ns;
@@ -27,49 +29,92 @@ static uint32_t saved_shape(void)
 	return sizeof(struct saved_table) << 20 | sizeof(struct totals) << 8 | HIST_CELLS;
 }
 
-/* Bytes of a table of that kind after its head. */
-static size_t saved_bytes(int kind)
+/* Parts of a table after its head: where they are in a reading, and how long. */
+struct part {
+	size_t at, len;
+};
+
+#define PART(field)                                                                   \
+	{                                                                             \
+		offsetof(struct reading, field), sizeof(((struct reading *)0)->field) \
+	}
+#define PARTS 3
+
+static unsigned parts_of(int kind, bool totals, struct part part[PARTS])
 {
-	if (kind < 0 || kind >= COUNTED_KINDS)
-		return 0;
-	if (step_kinds[kind].is_hist)
-		return sizeof(((struct reading *)0)->hist);
-	return sizeof(struct totals) + (kind == KIND_STEP ? sizeof(((struct reading *)0)->cg) : 0);
+	static const struct part all[PARTS] = {PART(totals), PART(hist), PART(cg)};
+	const bool has[PARTS] = {totals, step_kinds[kind].is_hist, kind == KIND_STEP};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < PARTS; i++)
+		if (has[i])
+			part[n++] = all[i];
+	return n;
 }
 
-static char *save_table(char *to, const struct table *t)
+static size_t saved_bytes(int kind, bool totals)
 {
-	/* the state is in the frame that makes it true */
-	const struct reading *prev = t->in_frame ? &t->now : &t->prev;
+	struct part part[PARTS];
+	size_t bytes = 0;
+
+	for (unsigned i = parts_of(kind, totals, part); i--;)
+		bytes += part[i].len;
+	return bytes;
+}
+
+/* The state is in the frame that makes it true. */
+static const struct reading *reading_of(const struct table *t)
+{
+	return t->in_frame ? &t->now : &t->prev;
+}
+
+/* Which table before this one has its totals; itself: none. */
+static unsigned find_like(const struct step *s, unsigned i, unsigned *at)
+{
+	const struct table *t = &s->tables[i], *main = step__main_table(s, t->kind, t->gtid, at);
+
+	if (!main || main >= t ||
+	    memcmp(&reading_of(main)->totals, &reading_of(t)->totals, sizeof(struct totals)))
+		return i;
+	return main - s->tables;
+}
+
+static char *save_table(char *to, const struct step *s, unsigned at, unsigned like)
+{
+	const struct table *t = &s->tables[at];
+	const struct reading *prev = reading_of(t);
+	struct part part[PARTS];
+	unsigned n = parts_of(t->kind, like == at, part);
 	struct saved_table h = {.id = t->id,
 				.declared = t->declared.put,
 				.kind = t->kind,
 				.gtid = t->gtid,
+				.like = like,
 				.between = t->in_frame ? rows__between(&prev->totals) : t->between,
 				.prev_boot_ns = prev->boot_ns};
 
 	memcpy(h.name, t->name, sizeof(h.name));
 	memcpy(to, &h, sizeof(h));
 	to += sizeof(h);
-	if (step_kinds[t->kind].is_hist)
-		memcpy(to, prev->hist, sizeof(prev->hist));
-	else
-		memcpy(to, &prev->totals, sizeof(prev->totals));
-	if (t->kind == KIND_STEP)
-		memcpy(to + sizeof(prev->totals), prev->cg, sizeof(prev->cg));
-	return to + saved_bytes(t->kind);
+	for (unsigned i = 0; i < n; to += part[i++].len)
+		memcpy(to, (const char *)prev + part[i].at, part[i].len);
+	return to;
 }
 
 /* Where the next table begins; NULL: the state is cut off, or this build has not written it. */
-static const char *load_table(const char *from, const char *end, struct table *t)
+static const char *load_table(const char *from, const char *end, struct table *tables, unsigned at)
 {
+	struct table *t = &tables[at];
+	struct part part[PARTS];
 	struct saved_table h;
+	unsigned n;
 
 	if ((size_t)(end - from) < sizeof(h))
 		return NULL;
 	memcpy(&h, from, sizeof(h));
 	from += sizeof(h);
-	if (!saved_bytes(h.kind) || (size_t)(end - from) < saved_bytes(h.kind))
+	if (h.kind < 0 || h.kind >= COUNTED_KINDS || h.like > at ||
+	    (size_t)(end - from) < saved_bytes(h.kind, h.like == at))
 		return NULL;
 	memset(t, 0, sizeof(*t));
 	t->id = h.id;
@@ -79,24 +124,23 @@ static const char *load_table(const char *from, const char *end, struct table *t
 	str__copy(t->name, sizeof(t->name), h.name);
 	t->between = h.between;
 	t->prev.boot_ns = h.prev_boot_ns;
-	if (step_kinds[t->kind].is_hist)
-		memcpy(t->prev.hist, from, sizeof(t->prev.hist));
-	else
-		memcpy(&t->prev.totals, from, sizeof(t->prev.totals));
-	if (t->kind == KIND_STEP)
-		memcpy(t->prev.cg, from + sizeof(t->prev.totals), sizeof(t->prev.cg));
-	return from + saved_bytes(h.kind);
+	if (h.like < at)
+		t->prev.totals = tables[h.like].prev.totals;
+	n = parts_of(t->kind, h.like == at, part);
+	for (unsigned i = 0; i < n; from += part[i++].len)
+		memcpy((char *)&t->prev + part[i].at, from, part[i].len);
+	return from;
 }
 
 void step__put_state(struct step *s, struct kern *k)
 {
 	size_t len = sizeof(struct saved);
 	struct saved *v;
-	unsigned i;
+	unsigned i, at = 0;
 	char *to;
 
 	for (i = 0; i < s->ntables; i++)
-		len += sizeof(struct saved_table) + saved_bytes(s->tables[i].kind);
+		len += sizeof(struct saved_table) + saved_bytes(s->tables[i].kind, true);
 	v = calloc(1, len);
 	if (!v)
 		return;
@@ -124,8 +168,8 @@ void step__put_state(struct step *s, struct kern *k)
 	memcpy(v->path, s->path, sizeof(v->path));
 	to = (char *)(v + 1);
 	for (i = 0; i < s->ntables; i++)
-		to = save_table(to, &s->tables[i]);
-	journal__state(s->journal, v, len);
+		to = save_table(to, s, i, find_like(s, i, &at));
+	journal__state(s->journal, v, to - (char *)v);
 	free(v);
 }
 
@@ -148,7 +192,7 @@ static int restore_tables(struct step *s, const struct saved *v, size_t len, boo
 	for (unsigned i = 0; i < v->ntables; i++) {
 		struct table *t = &s->tables[i];
 
-		from = load_table(from, end, t);
+		from = load_table(from, end, s->tables, i);
 		if (!from)
 			return -EBADMSG;
 		if (same)
@@ -239,6 +283,44 @@ struct table *step__table(struct step *s, int kind, int gtid)
 		}
 	}
 	return new_table(s, kind, gtid, "");
+}
+
+static int main_kind(int kind)
+{
+	static const int of[COUNTED_KINDS] = {
+		[KIND_RUN_LATENCY] = KIND_TASKS + 1,   [KIND_BLK_LATENCY] = KIND_TASKS + 1,
+		[KIND_TIME_BUDGET] = KIND_TASKS + 1,   [KIND_CULPRITS] = KIND_TASKS + 1,
+		[KIND_SAMPLES] = KIND_TASKS + 1,       [KIND_BURST_LENGTH] = KIND_TASKS + 1,
+		[KIND_GAP_LENGTH] = KIND_TASKS + 1,    [KIND_RANK_BUDGET] = KIND_RANKS + 1,
+		[KIND_RANK_CULPRITS] = KIND_RANKS + 1, [KIND_RANK_SAMPLES] = KIND_RANKS + 1,
+	};
+
+	return of[kind] - 1;
+}
+
+struct table *step__main_table(const struct step *s, int kind, int gtid, unsigned *at)
+{
+	int main = main_kind(kind);
+
+	if (main < 0 || !step__has_kind(s, main))
+		return NULL;
+	for (unsigned i = 0; i < s->ntables; i++) {
+		struct table *t = &s->tables[(*at)++ % s->ntables];
+
+		if (t->kind == main && t->gtid == gtid)
+			return t;
+	}
+	return NULL;
+}
+
+void step__copy_reading(struct reading *to, const struct reading *from, int kind)
+{
+	to->boot_ns = from->boot_ns;
+	to->totals = from->totals;
+	if (step_kinds[kind].is_hist)
+		memcpy(to->hist, from->hist, sizeof(to->hist));
+	if (kind == KIND_STEP)
+		memcpy(to->cg, from->cg, sizeof(to->cg));
 }
 
 struct table *step__command_table(struct step *s, const char *name)

@@ -11,6 +11,11 @@
 struct table *step__table(struct step *s, int kind, int gtid);
 /* The table of Commands for a program's name, likewise. */
 struct table *step__command_table(struct step *s, const char *name);
+/* The table of the task or rank that a table of that kind tells more about: both count the same
+ * totals. NULL: none. at: where to look first, 0 at the begin; where the next one probably is. */
+struct table *step__main_table(const struct step *s, int kind, int gtid, unsigned *at);
+/* Copies what tables of that kind use of a reading. */
+void step__copy_reading(struct reading *to, const struct reading *from, int kind);
 /* Declares a table whose declaration was left out with an earlier frame. 0 or -errno. */
 int step__declare_table(struct step *s, struct table *t);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -167,7 +169,10 @@ int maps_reader__read(struct maps_reader **r, pid_t pid, struct proc_modules *m)
  * is made known to the kernel side. Of the C library and of the kernel the caller is looked for on
  * the stack: what MPI had them do is MPI's */
 
-#define POLL_MS	      100
+/* How long samples that woke nobody may wait. Each look costs as much as a tenth of a row of 8
+ * tasks. */
+#define POLL_MS	      250
+#define IDLE_POLL_MS  1000	   /* when none came; those of a new program wake the thread */
 #define PROCESSES     64	   /* whose maps are kept */
 #define READ_AGAIN_NS 50000000	   /* a map is read at most that often, */
 #define LATE_AGAIN_NS NSEC_PER_SEC /* and one that did not come in time, as on a busy machine */
@@ -183,7 +188,7 @@ struct process {
 
 struct booker {
 	pthread_t thread;
-	bool stop; /* atomic */
+	int stop_fd; /* can be read when it is to end */
 	int pages_fd;
 	struct ring_buffer *ring;
 	struct jp_samples *samples;
@@ -287,11 +292,16 @@ static void *run_booker(void *arg)
 {
 	struct booker *b = arg;
 
-	while (!__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE)) {
-		ring_buffer__poll(b->ring, POLL_MS);
-		ring_buffer__consume(b->ring); /* samples that woke nobody */
+	struct pollfd wait[] = {{ring_buffer__epoll_fd(b->ring), POLLIN, 0},
+				{b->stop_fd, POLLIN, 0}};
+	int came = 0;
+
+	for (;;) {
+		poll(wait, 2, came ? POLL_MS : IDLE_POLL_MS);
+		if (wait[1].revents)
+			return NULL;
+		came = ring_buffer__consume(b->ring);
 	}
-	return NULL;
 }
 
 static void *map_own(const struct kern *k, enum kern_map m)
@@ -321,6 +331,8 @@ static void booker_free(struct booker *b)
 		ring_buffer__free(b->ring);
 	if (b->pages_fd >= 0)
 		close(b->pages_fd);
+	if (b->stop_fd >= 0)
+		close(b->stop_fd);
 	unmap_own(b->samples, b->nslots, M_SAMPLES);
 	unmap_own((void *)b->slots, b->nslots, M_SLOTS);
 	unmap_own(b->control, 1, M_CONTROL);
@@ -340,12 +352,14 @@ static int booker_start(struct booker **out, const struct kern *k)
 	if (!b)
 		return -ENOMEM;
 	b->nslots = k->nslots;
+	b->stop_fd = eventfd(0, EFD_CLOEXEC);
 	b->pages_fd = fcntl(k->map[M_PAGES], F_DUPFD_CLOEXEC, 0);
 	b->ring = ring_buffer__new(k->map[M_UNBOOKED], on_sample, b, NULL);
 	b->samples = map_own(k, M_SAMPLES);
 	b->slots = map_own(k, M_SLOTS);
 	b->control = map_own(k, M_CONTROL);
-	if (b->pages_fd < 0 || !b->ring || !b->samples || !b->slots || !b->control) {
+	if (b->stop_fd < 0 || b->pages_fd < 0 || !b->ring || !b->samples || !b->slots ||
+	    !b->control) {
 		booker_free(b);
 		return -ENOMEM;
 	}
@@ -368,7 +382,7 @@ static void booker_stop(struct booker *b)
 
 	if (!b)
 		return;
-	__atomic_store_n(&b->stop, true, __ATOMIC_RELEASE);
+	eventfd_write(b->stop_fd, 1);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += STOP_WAIT_S;
 	if (!pthread_timedjoin_np(b->thread, NULL, &until))
