@@ -74,6 +74,7 @@ struct config {
 	char *admin_group;   /* AdminGroup */
 	char *profile_group; /* ProfileGroup */
 	enum config_node_tables node_tables; /* NodeTables */
+	bool live_files;		     /* LiveFiles */
 	bool extern_all;		     /* ExternSteps=all */
 	bool auto_merge;		     /* AutoMerge */
 	bool auto_report;		     /* AutoReport */
