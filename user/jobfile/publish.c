@@ -24,41 +24,15 @@ static bool name_ok(const char *name)
 	return n && n <= PUBLISH_NAME_MAX && *name != '.' && !strchr(name, '/');
 }
 
-static int sync_at(int dir_fd, const char *name, int flags)
-{
-	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags);
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	/* EINVAL: a file system that cannot sync directories. */
-	if (fsync(fd) && errno != EINVAL)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
-static int sync_dir(int dir_fd)
-{
-	return sync_at(dir_fd, ".", O_DIRECTORY);
-}
-
-/* Builds and syncs .NAME.tmp. */
+/* Builds .NAME.tmp, of which all is on the disk then. What a crash of this node may undo is the
+ * rename of the last seconds, which a file system orders before what follows. */
 static int build_tmp(int journal_fd, int dir_fd, const char *name, char tmp[static 256],
 		     struct nodestep_stats *st)
 {
-	int err;
-
 	if (!name_ok(name))
 		return -EINVAL;
 	snprintf(tmp, 256, ".%s.tmp", name);
-	err = nodestep__build(journal_fd, dir_fd, tmp, NULL, st);
-	if (err)
-		return err;
-	err = sync_at(dir_fd, tmp, 0);
-	if (err)
-		unlinkat(dir_fd, tmp, 0);
-	return err;
+	return nodestep__build(journal_fd, dir_fd, tmp, NULL, st);
 }
 
 int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st)
@@ -75,7 +49,7 @@ int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_
 		unlinkat(dir_fd, tmp, 0);
 		return err;
 	}
-	return sync_dir(dir_fd);
+	return 0;
 }
 
 int publish__remove(int dir_fd, const char *name)
@@ -193,8 +167,6 @@ static int keep_as(int dir_fd, const char *from, const char *name, int64_t n, ch
 	if (fd < 0)
 		return errno == ENOTDIR || errno == ELOOP ? -EEXIST : -errno;
 	err = move_new(dir_fd, from, fd, name);
-	if (!err)
-		err = sync_dir(fd);
 	close(fd);
 	if (!err)
 		snprintf(kept, len, "%s/%s", dir, name);
@@ -256,7 +228,5 @@ int publish__final(int journal_fd, int dir_fd, const char *name, struct nodestep
 		return err;
 	}
 	snprintf(dot, sizeof(dot), ".%s", name);
-	if (unlinkat(dir_fd, dot, 0) && errno != ENOENT)
-		err = -errno;
-	return err ? err : sync_dir(dir_fd);
+	return unlinkat(dir_fd, dot, 0) && errno != ENOENT ? -errno : 0;
 }

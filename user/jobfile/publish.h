@@ -13,8 +13,8 @@
 
 /*
  * name is the final one, "<jobid>_<step>_<node>.h5": no slash, no leading dot, else -EINVAL. The
- * file is built as .NAME.tmp in the directory dir_fd, synced and renamed; the directory is synced.
- * 0, or an error of nodestep__build() or of the file system; then nothing was published.
+ * file is built as .NAME.tmp in the directory dir_fd, synced and renamed; the directory is not
+ * synced. 0, or an error of nodestep__build() or of the file system; then nothing was published.
  */
 
 /* Publishes .NAME, the file of a running step. */

@@ -675,7 +675,7 @@ def same_before_a_merge_and_after():
                    check=True, capture_output=True)
     with h5py.File(files[0], "r") as f:
         series = sorted(f["n1"])
-    series.remove("Totals")
+    series = [s for s in series if s not in ("Totals", "Columns")]
     is_true("all series are there", len(series) >= 14 and "Marks" in series, series)
     for args in (("-l", "timeseries"), ("-l", "totals"), ("-l", "timeseries", "--stock"),
                  ("-l", "totals", "--stock"), ("-l", "timeseries", "--units"), ("-l", "totals", "--units"),
