@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHE_BYTES (1u << 20)
+#define CACHE_BYTES (128u << 10) /* as they are in the file */
 #define KEPT_BYTES  (32 << 20)
 #define SHARED_MIN  128 /* bytes of a type: smaller than the row of any table */
 
