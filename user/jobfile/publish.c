@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "pool/pool.h"
@@ -24,8 +26,23 @@ static bool name_ok(const char *name)
 	return n && n <= PUBLISH_NAME_MAX && *name != '.' && !strchr(name, '/');
 }
 
-/* Builds .NAME.tmp, of which all is on the disk then. What a crash of this node may undo is the
- * rename of the last seconds, which a file system orders before what follows. */
+int publish__sync_dir(int dir_fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(dir_fd, &fs))
+		return -errno;
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+		return fsync(dir_fd) ? -errno : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Builds .NAME.tmp, of which all is on the disk then. */
 static int build_tmp(int journal_fd, int dir_fd, const char *name, char tmp[static 256],
 		     struct nodestep_stats *st)
 {
@@ -228,5 +245,5 @@ int publish__final(int journal_fd, int dir_fd, const char *name, struct nodestep
 		return err;
 	}
 	snprintf(dot, sizeof(dot), ".%s", name);
-	return unlinkat(dir_fd, dot, 0) && errno != ENOENT ? -errno : 0;
+	return unlinkat(dir_fd, dot, 0) && errno != ENOENT ? -errno : publish__sync_dir(dir_fd);
 }

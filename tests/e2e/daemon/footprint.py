@@ -71,7 +71,7 @@ class Calls:
                     continue
                 if call.startswith("<..."):
                     call = begun.pop(pid, "") + call.split(">", 1)[1]
-                if below in call:
+                if below in call and not (call.startswith("fsync") and ".h5" not in call):  # a directory, on a disk of this node
                     self.add(call)
 
     def add(self, call):

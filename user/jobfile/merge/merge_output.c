@@ -244,7 +244,7 @@ static int keep_mode(const struct merge_output *p)
 	return fchmod(p->fd, st.st_mode & 0777) ? -errno : 0;
 }
 
-/* What is deleted in the same file system is gone from the disk after the rename is there, since a
+/* What is deleted in the same file system is gone from the disk after the rename is there, since its
  * journal keeps the order. */
 static int sync_elsewhere(const struct merge_output *p, int inputs)
 {
@@ -254,7 +254,7 @@ static int sync_elsewhere(const struct merge_output *p, int inputs)
 		return 0;
 	if (fstat(p->dir, &here) || fstat(inputs, &there))
 		return -errno;
-	return here.st_dev == there.st_dev ? 0 : sync_dir(p);
+	return here.st_dev == there.st_dev ? 0 : publish__sync_dir(p->dir);
 }
 
 int merge_output__commit(struct merge_output *p, int inputs)
