@@ -272,6 +272,10 @@ TEST(row_counts_around_the_chunk_size)
 	}
 }
 
+#define MANY                                                                                       \
+	270 /* their totals have more chunks than the index of a file of short tables has room for \
+	     */
+
 TEST(many_tables_come_in_numeric_order)
 {
 	struct synth s = plain;
@@ -280,19 +284,19 @@ TEST(many_tables_come_in_numeric_order)
 	struct table *t;
 	char name[8];
 
-	s.tasks = 130;
-	s.rows = 3;
+	s.tasks = MANY;
+	s.rows = 1;
 	synth_make(journal, &s);
 	assert_int_equal(build(NAME, NULL), 0);
 	r = read_back(NAME);
 	rs = node__series(r->n, "Tasks");
-	assert_int_equal(rs->tables.n, 130);
-	for (unsigned i = 0; i < 130; i++) {
+	assert_int_equal(rs->tables.n, MANY);
+	for (unsigned i = 0; i < MANY; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		assert_string_equal(rs->tables.v[i], name);
 	}
 	assert_int_equal(reader__table(r->n, node__series(r->n, "Totals"), "Tasks", &t), 0);
-	for (unsigned i = 0; i < 130; i++)
+	for (unsigned i = 0; i < MANY; i++)
 		assert_true(cells_of(t, "Task")[i] == i);
 	table__free(t);
 	node_free(r);

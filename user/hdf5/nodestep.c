@@ -151,10 +151,16 @@ static unsigned chunk_limit(const struct nodestep_layout *p)
 	return n > CHUNK_ROWS ? CHUNK_ROWS : n < 1 ? 1 : n;
 }
 
+/* Whether a table, or one of totals, has more chunks than the smallest node of an index. */
 static bool has_many_chunks(const struct nodestep_layout *p)
 {
+	const uint64_t few = 2 * (uint64_t)chunk_limit(p);
+
 	for (unsigned i = 0; i < p->ntables; i++)
-		if (p->tables[i].rows > 2ull * chunk_limit(p))
+		if (p->tables[i].rows > few)
+			return true;
+	for (unsigned i = 0; i < p->nseries; i++)
+		if (p->series[i].ntables > 2 * CHUNK_ROWS)
 			return true;
 	return false;
 }
@@ -558,7 +564,7 @@ static int build_file(const struct nodestep_layout *layout, int journal_fd, int 
 		goto out;
 	}
 	b.file = create_file(dir_fd, name, layout);
-	if (b.file < 0 && h5__error() == -EEXIST && !unlinkat(dir_fd, name, 0))
+	if (b.file < 0 && !unlinkat(dir_fd, name, 0)) /* what a writer that was killed has left */
 		b.file = create_file(dir_fd, name, layout);
 	if (b.file < 0) {
 		err = h5__error();
