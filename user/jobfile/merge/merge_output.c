@@ -244,8 +244,8 @@ static int keep_mode(const struct merge_output *p)
 	return fchmod(p->fd, st.st_mode & 0777) ? -errno : 0;
 }
 
-/* What is deleted in the same file system is gone from the disk after the rename is there, since its
- * journal keeps the order. */
+/* What is deleted in the same file system is gone from the disk after the rename is there, since
+ * its journal keeps the order. */
 static int sync_elsewhere(const struct merge_output *p, int inputs)
 {
 	struct stat here, there;
