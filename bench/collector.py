@@ -17,7 +17,7 @@ from stats import quartiles
 from table import Row
 
 TITLE = ("CPU per minute of a step sampled at 1 Hz: jobprofd, and slurmstepd with --profile=task, "
-         "of the same tasks at the same time (PublishInterval=60, the default)")
+         "of the same tasks at the same time (PublishInterval=60)")
 
 WORK = os.path.join(BUILD, "bench", "jpwork")
 KINDS = (("sleeping", ["sleep", 600]), ("lightly working", [WORK, "-p", 50, 600]))

@@ -66,7 +66,7 @@ TEST(defaults)
 	assert_string_equal(c.pin_dir, "/sys/fs/bpf/jobprof");
 	assert_string_equal(c.node_name, host);
 	assert_int_equal(c.max_slots, 0); /* by the number of CPUs */
-	assert_true(c.publish_interval == 60);
+	assert_true(c.live_files && c.publish_interval == 600);
 	assert_true(c.freq.s[FREQ_TASK] == 30);
 	assert_int_equal(c.log_level, LOGL_INFO);
 	assert_int_equal(c.n_cgroup_patterns, 0);
@@ -85,16 +85,17 @@ TEST(every_key)
 {
 	struct config c;
 
-	assert_int_equal(load(&c, "ProfileHDF5Dir=/shared/prof\n"
-				  "profilehdf5default = task,sched\n"
-				  "JobAcctGatherFrequency=task=0.5,energy=5\n"
-				  "ClusterName=tux\nNodeName=n_1\nStateDir=/s\nPinDir=/p\n"
-				  "MaxSlots=16\nPublishInterval=0\nCgroupPattern=/a/b-*\n"
-				  "CgroupPattern=/c/*\nCgroupRoot=/docker/x\nWriter=/w\nBTF=/b\n"
-				  "PerfEvents=cycles:u,cpu/event=1,umask=2/\nPerfMode=Sampled\n"
-				  "PerfBudget=0.5\nLogLevel=Debug\nNodeTables=Never\n"
-				  "ExternSteps=ALL\nProfileGroup=support\n"
-				  "ProfileRetention=90.5\nProfileQuota=20480\n"),
+	assert_int_equal(load(&c,
+			      "ProfileHDF5Dir=/shared/prof\n"
+			      "profilehdf5default = task,sched\n"
+			      "JobAcctGatherFrequency=task=0.5,energy=5\n"
+			      "ClusterName=tux\nNodeName=n_1\nStateDir=/s\nPinDir=/p\n"
+			      "MaxSlots=16\nLiveFiles=no\nPublishInterval=0\nCgroupPattern=/a/b-*\n"
+			      "CgroupPattern=/c/*\nCgroupRoot=/docker/x\nWriter=/w\nBTF=/b\n"
+			      "PerfEvents=cycles:u,cpu/event=1,umask=2/\nPerfMode=Sampled\n"
+			      "PerfBudget=0.5\nLogLevel=Debug\nNodeTables=Never\n"
+			      "ExternSteps=ALL\nProfileGroup=support\n"
+			      "ProfileRetention=90.5\nProfileQuota=20480\n"),
 			 0);
 	assert_string_equal(said, "");
 	assert_string_equal(c.hdf5_dir, "/shared/prof");
@@ -106,7 +107,7 @@ TEST(every_key)
 	assert_string_equal(c.pin_dir, "/p");
 	assert_int_equal(c.max_slots, 16);
 	assert_true(c.retention_days == 90.5 && c.quota_mib == 20480);
-	assert_true(c.publish_interval == 0);
+	assert_true(!c.live_files && c.publish_interval == 0);
 	assert_int_equal(c.n_cgroup_patterns, 2);
 	assert_string_equal(c.cgroup_patterns[1], "/c/*");
 	assert_string_equal(c.cgroup_root, "/docker/x");
@@ -115,7 +116,7 @@ TEST(every_key)
 	assert_string_equal(c.perf_events, "cycles:u,cpu/event=1,umask=2/");
 	assert_int_equal(c.perf_mode, PERF_MODE_SAMPLED);
 	assert_true(c.perf_budget == 0.5);
-	assert_non_null(strstr(config__where(&c, "PerfEvents"), "/jobprof.conf:15"));
+	assert_non_null(strstr(config__where(&c, "PerfEvents"), "/jobprof.conf:16"));
 	assert_int_equal(c.log_level, LOGL_DEBUG);
 	assert_int_equal(c.node_tables, NODE_TABLES_NEVER);
 	assert_true(c.extern_all);

@@ -229,10 +229,11 @@ TEST(a_row_of_tasks_costs_at_most_150_bytes)
 	tasks_row_bytes(4000, 110);
 }
 
-TEST(tables_without_rows_exist)
+/* Slurm's tool wants some series of every node. */
+TEST(tables_without_rows_are_not_made)
 {
+	static const char *const made[] = {"Tasks", "Energy", "Filesystem", "Network"};
 	struct synth empty = plain;
-	const struct reader_series *s;
 	struct nodestep_stats st;
 	struct node *r;
 	struct table *t;
@@ -242,18 +243,14 @@ TEST(tables_without_rows_exist)
 	synth_make(journal, &empty);
 	assert_int_equal(build(NAME, &st), 0);
 	assert_false(st.complete);
-	assert_int_equal(st.tables, synth_tables(&plain));
 	r = read_back(NAME);
-	s = node__series(r->n, "Tasks");
-	assert_int_equal(s->tables.n, 2);
-	assert_int_equal(reader__table(r->n, s, "1", &t), 0);
-	assert_int_equal(t->nrows, 0);
-	table__free(t);
-	s = node__series(r->n, "Totals");
-	assert_int_equal(reader__table(r->n, s, "Tasks", &t), 0);
-	assert_int_equal(t->nrows, 2);
-	assert_true(isnan(cells_of(t, "Max_RSS")[0]));
-	table__free(t);
+	assert_int_equal(r->n->nseries, sizeof(made) / sizeof(made[0]));
+	assert_int_equal(node__series(r->n, "Tasks")->tables.n, 0);
+	for (unsigned i = 1; i < r->n->nseries; i++) {
+		assert_int_equal(reader__table(r->n, node__series(r->n, made[i]), made[i], &t), 0);
+		assert_int_equal(t->nrows, 0);
+		table__free(t);
+	}
 	node_free(r);
 }
 
@@ -275,6 +272,10 @@ TEST(row_counts_around_the_chunk_size)
 	}
 }
 
+#define MANY                                                                                       \
+	270 /* their totals have more chunks than the index of a file of short tables has room for \
+	     */
+
 TEST(many_tables_come_in_numeric_order)
 {
 	struct synth s = plain;
@@ -283,19 +284,19 @@ TEST(many_tables_come_in_numeric_order)
 	struct table *t;
 	char name[8];
 
-	s.tasks = 130;
-	s.rows = 3;
+	s.tasks = MANY;
+	s.rows = 1;
 	synth_make(journal, &s);
 	assert_int_equal(build(NAME, NULL), 0);
 	r = read_back(NAME);
 	rs = node__series(r->n, "Tasks");
-	assert_int_equal(rs->tables.n, 130);
-	for (unsigned i = 0; i < 130; i++) {
+	assert_int_equal(rs->tables.n, MANY);
+	for (unsigned i = 0; i < MANY; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		assert_string_equal(rs->tables.v[i], name);
 	}
 	assert_int_equal(reader__table(r->n, node__series(r->n, "Totals"), "Tasks", &t), 0);
-	for (unsigned i = 0; i < 130; i++)
+	for (unsigned i = 0; i < MANY; i++)
 		assert_true(cells_of(t, "Task")[i] == i);
 	table__free(t);
 	node_free(r);

@@ -72,24 +72,44 @@ static bool may_open(const struct stat *st)
 	return (!nusers && !nthose) || (!st->st_uid && st->st_mode & S_IROTH);
 }
 
+static int check(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : S_ISLNK(st.st_mode) ? -ELOOP : -EBADMSG;
+	return may_open(&st) ? 0 : -EACCES;
+}
+
+/* A name of a directory that is no link leads to no device, but where somebody may make one there:
+ * a pipe is opened without waiting, and closed. That is one question less to a file server. */
+static int open_named(int dir, const char *path, int flags)
+{
+	int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+	int err = fd < 0 ? (errno == ENXIO ? -EBADMSG : -errno) : check(fd);
+
+	if (!err)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 /* Other users make links, and profiles name files, while this may be root: O_PATH opens nothing, so
  * that a device or a pipe is seen before it is opened. */
 static int open_here(int dir, const char *path, int flags)
 {
-	int at = openat(dir, path, O_PATH | O_CLOEXEC | flags), fd;
+	const bool named = flags & O_NOFOLLOW && !strchr(path, '/');
+	int at = named ? -1 : openat(dir, path, O_PATH | O_CLOEXEC | flags), fd;
 	char link[32];
-	struct stat st;
 
 	if (at < 0)
-		return -errno;
+		return named ? open_named(dir, path, flags) : -errno;
 	snprintf(link, sizeof(link), OWN_FILE "%d", at);
-	if (fstat(at, &st))
-		fd = -errno;
-	else if (!S_ISREG(st.st_mode))
-		fd = S_ISDIR(st.st_mode) ? -EISDIR : S_ISLNK(st.st_mode) ? -ELOOP : -EBADMSG;
-	else if (!may_open(&st))
-		fd = -EACCES;
-	else if ((fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
+	fd = check(at);
+	if (!fd && (fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
 		fd = -errno;
 	close(at);
 	return fd;

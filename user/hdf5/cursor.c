@@ -222,6 +222,11 @@ struct cursor_state {
 	union cell *block;
 	size_t block_rows; /* there is room for */
 	struct slurm_check check;
+	hid_t node;		      /* the group that the table is in */
+	char series[256], place[512]; /* what Columns calls the table: the first or the second */
+	bool totals;		      /* and its columns have a prefix */
+	struct columns_table columns;
+	hid_t columns_of; /* node */
 };
 
 int cursor__new(struct cursor **out)
@@ -238,6 +243,7 @@ int cursor__new(struct cursor **out)
 		.dset = H5I_INVALID_HID,
 		.type = H5I_INVALID_HID,
 		.mem = H5I_INVALID_HID,
+		.columns_of = H5I_INVALID_HID,
 		.dapl = H5Pcreate(H5P_DATASET_ACCESS),
 		.chunks = chunks__new(),
 	};
@@ -291,6 +297,7 @@ void cursor__free(struct cursor *c)
 	forget_shape(c);
 	chunks__free(c->state->chunks);
 	slurm_check__free(&c->state->check);
+	columns_table__clear(&c->state->columns);
 	if (c->state->dapl >= 0)
 		H5Pclose(c->state->dapl);
 	free(c->state);
@@ -491,15 +498,25 @@ static int check_values(struct cursor *c, const struct reader_node *n, const cha
 	return err;
 }
 
+static void note_place(struct cursor_state *to, const struct reader_node *n,
+		       const struct reader_series *s, const char *table)
+{
+	to->node = n->group;
+	to->totals = !strcmp(s->name, "Totals");
+	snprintf(to->series, sizeof(to->series), "%s", to->totals ? table : s->name);
+	snprintf(to->place, sizeof(to->place), "%s/%s", s->name, table);
+}
+
 int cursor__open(struct cursor *c, const struct reader_node *n, const struct reader_series *s,
 		 const char *table)
 {
-	const bool totals = !strcmp(s->name, "Totals");
-	const char *slurms = c->as_stored ? NULL : slurms_name(n, totals ? table : s->name);
+	const char *slurms;
 	hid_t type;
 	int err;
 
 	close_table(c);
+	note_place(c->state, n, s, table);
+	slurms = c->as_stored ? NULL : slurms_name(n, c->state->series);
 	read_note__object("%s/%s%s%s", n->path, s->name, s->grouped ? "/" : "",
 			  s->grouped ? table : "");
 	err = open_dataset(n, s, table, c->state);
@@ -516,7 +533,7 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 	for (unsigned i = 0; i < c->ncols; i++)
 		c->cols[i].unknown = n->unknown && h5__in_list(n->unknown, c->cols[i].name);
 	if (slurms && c->ncols && c->nrows <= CHECKED_MAX / H5Tget_size(c->state->type))
-		err = check_values(c, n, slurms, totals);
+		err = check_values(c, n, slurms, c->state->totals);
 	if (err)
 		close_table(c);
 	return err;
@@ -611,6 +628,31 @@ hid_t cursor__dataset(const struct cursor *c)
 hid_t cursor__row_type(const struct cursor *c)
 {
 	return c->state->type;
+}
+
+int cursor__columns(const struct cursor *c, const struct columns_table **out)
+{
+	struct cursor_state *s = c->state;
+	int err = 0;
+
+	/* The library gives no number of a group again. */
+	if (s->columns_of != s->node) {
+		columns_table__clear(&s->columns);
+		err = columns_table__read(s->node, &s->columns);
+		s->columns_of = err ? H5I_INVALID_HID : s->node;
+	}
+	*out = &s->columns;
+	return err;
+}
+
+const char *cursor__columns_row(const struct cursor *c, const char *column)
+{
+	const struct cursor_state *s = c->state;
+	const char *of = s->totals ? aggregate__column(column, NULL) : NULL, *row;
+
+	column = of ? of : column;
+	row = columns_table__find(&s->columns, s->place, column);
+	return row ? row : columns_table__find(&s->columns, s->series, column);
 }
 
 int cursor__column(const struct cursor *c, const char *name)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hdf5/columns_table.h"
 #include "hdf5/reader.h"
 
 struct cursor_column {
@@ -58,6 +59,10 @@ void cursor__seek(struct cursor *c, uint64_t row);
 hid_t cursor__dataset(const struct cursor *c);
 /* The type of its rows in the file; the cursor's, until the next table. */
 hid_t cursor__row_type(const struct cursor *c);
+/* The table Columns of the table's node; the cursor's, until the next table. 0 or -ENOMEM. */
+int cursor__columns(const struct cursor *c, const struct columns_table **out);
+/* The row that Columns has of a column of the table; NULL: none. cursor__columns() comes before. */
+const char *cursor__columns_row(const struct cursor *c, const char *column);
 /* Position of a column, -1: no such. */
 int cursor__column(const struct cursor *c, const char *name);
 /* As cursor__column(), but where no column has exactly that name, takes one whose letters differ

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHE_BYTES (1u << 20)
+#define CACHE_BYTES (128u << 10) /* as they are in the file */
 #define KEPT_BYTES  (32 << 20)
-#define SHARED_MIN  128 /* bytes of an attribute: smaller than those that tables repeat */
+#define SHARED_MIN  128 /* bytes of a type: smaller than the row of any table */
 
 static _Thread_local int last_errno;
 
@@ -172,11 +172,11 @@ int h5__get_text(hid_t attr, hid_t type, size_t max, char **out)
 	return *out ? -EBADMSG : -ENOMEM;
 }
 
-int h5__share_texts(hid_t fcpl)
+int h5__share_types(hid_t fcpl)
 {
 	return H5Pset_shared_mesg_nindexes(fcpl, 1) < 0 ||
-			       H5Pset_shared_mesg_index(fcpl, 0, H5O_SHMESG_ATTR_FLAG, SHARED_MIN) <
-				       0
+			       H5Pset_shared_mesg_index(fcpl, 0, H5O_SHMESG_DTYPE_FLAG,
+							SHARED_MIN) < 0
 		       ? h5__error()
 		       : 0;
 }

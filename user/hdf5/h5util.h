@@ -31,10 +31,8 @@ int h5__put_text(hid_t at, const char *name, const char *text);
 /* Reads the single text of an attribute, of fixed or variable length, with at most max bytes; the
  * caller frees it. 0; -EBADMSG: it is no such text, or longer; -ENOMEM. */
 int h5__get_text(hid_t attr, hid_t type, size_t max, char **out);
-/* Makes a new file store equal attributes of tables, such as descriptions of columns, only once. 0
- * or -errno.
- */
-int h5__share_texts(hid_t fcpl);
+/* Makes a new file store the type of rows only once that several tables have. 0 or -errno. */
+int h5__share_types(hid_t fcpl);
 /* Makes objects with these properties store all attributes in their header. HDF5 1.10
  * ends by SIGSEGV when it copies an object whose attributes are indexed and some are texts of any
  * length, and the stock `sh5util` merges with its copy. */

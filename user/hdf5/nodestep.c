@@ -3,6 +3,7 @@
 #include "hdf5/nodestep.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hdf5/column_attrs.h"
+#include "hdf5/columns_table.h"
 #include "hdf5/h5util.h"
 #include "hdf5/nodestep_layout.h"
 #include "hdf5/summary.h"
@@ -103,7 +104,7 @@ static int nodestep_attrs_write(hid_t node, const struct nodestep_layout *p)
 
 #define CHUNK_ROWS    128u
 #define DEFLATE_LEVEL 4
-#define FEW_REPEATS   4 /* tables of the same columns: sharing what they say takes as much */
+#define FEW_REPEATS   4 /* tables of the same columns: sharing their type takes as much */
 #define BUFFER_MAX    (256u << 20) /* rows held in memory, all tables together */
 
 struct out_table {
@@ -129,11 +130,55 @@ struct build {
 	struct out_table *tables;
 };
 
+/* Equal chunks of at most max rows: the last one wastes no more than it must. */
+static unsigned chunk_rows(uint64_t rows, unsigned max)
+{
+	uint64_t n = (rows + max - 1) / max;
+
+	return n ? (rows + n - 1) / n : 16;
+}
+
+/* Every table has a buffer of one chunk: with very many tables the chunks get smaller. */
+static unsigned chunk_limit(const struct nodestep_layout *p)
+{
+	uint64_t row_bytes = 0;
+	uint64_t n;
+
+	for (unsigned i = 0; i < p->ntables; i++)
+		if (p->tables[i].rows)
+			row_bytes += p->series[p->tables[i].series].ncols * sizeof(union cell);
+	n = row_bytes ? BUFFER_MAX / row_bytes : CHUNK_ROWS;
+	return n > CHUNK_ROWS ? CHUNK_ROWS : n < 1 ? 1 : n;
+}
+
+/* Whether a table, or one of totals, has more chunks than the smallest node of an index. */
+static bool has_many_chunks(const struct nodestep_layout *p)
+{
+	const uint64_t few = 2 * (uint64_t)chunk_limit(p);
+
+	for (unsigned i = 0; i < p->ntables; i++)
+		if (p->tables[i].rows > few)
+			return true;
+	for (unsigned i = 0; i < p->nseries; i++)
+		if (p->series[i].ntables > 2 * CHUNK_ROWS)
+			return true;
+	return false;
+}
+
+static bool has_repeats(const struct nodestep_layout *p)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->nseries; i++)
+		n += p->series[i].ntables ? p->series[i].ntables - 1 : 0;
+	return n > FEW_REPEATS;
+}
+
 /*
  * The fapl and fcpl keep the metadata of short steps small: object headers of 1.8, small B-tree
  * nodes. Everything since HDF5 1.8 reads it.
  */
-static hid_t create_file(int dir_fd, const char *name, bool share)
+static hid_t create_file(int dir_fd, const char *name, const struct nodestep_layout *p)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), fcpl = H5Pcreate(H5P_FILE_CREATE);
 	hid_t file = H5I_INVALID_HID;
@@ -143,8 +188,9 @@ static hid_t create_file(int dir_fd, const char *name, bool share)
 	    sizeof(path))
 		goto out;
 	if (H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18) < 0 ||
-	    H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) < 0 || H5Pset_istore_k(fcpl, 4) < 0 ||
-	    (share && h5__share_texts(fcpl)))
+	    H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) < 0 ||
+	    H5Pset_istore_k(fcpl, has_many_chunks(p) ? 4 : 1) < 0 ||
+	    (has_repeats(p) && h5__share_types(fcpl)))
 		goto out;
 #if H5_VERSION_GE(1, 10, 7)
 	/* The file is under a name of our own; some shared file systems have no locks. */
@@ -156,14 +202,6 @@ out:
 	H5Pclose(fapl);
 	H5Pclose(fcpl);
 	return file;
-}
-
-/* Equal chunks of at most max rows: the last one wastes no more than it must. */
-static unsigned chunk_rows(uint64_t rows, unsigned max)
-{
-	uint64_t n = (rows + max - 1) / max;
-
-	return n ? (rows + n - 1) / n : 16;
 }
 
 /* A table as Slurm's packet tables: rank 1, unlimited, compound. */
@@ -200,19 +238,6 @@ static int write_rows(hid_t dset, hid_t mem_type, uint64_t at, const union cell 
 	return err;
 }
 
-/* Every table has a buffer of one chunk: with very many tables the chunks get smaller. */
-static unsigned chunk_limit(const struct nodestep_layout *p)
-{
-	uint64_t row_bytes = 0;
-	uint64_t n;
-
-	for (unsigned i = 0; i < p->ntables; i++)
-		if (p->tables[i].rows)
-			row_bytes += p->series[p->tables[i].series].ncols * sizeof(union cell);
-	n = row_bytes ? BUFFER_MAX / row_bytes : CHUNK_ROWS;
-	return n > CHUNK_ROWS ? CHUNK_ROWS : n < 1 ? 1 : n;
-}
-
 /* Series whose tables differ in columns share their group. */
 static hid_t open_group(struct build *b, unsigned i)
 {
@@ -222,21 +247,13 @@ static hid_t open_group(struct build *b, unsigned i)
 	return h5__create_group(b->node, b->layout->series[i].name);
 }
 
-/* What most steps have none of has no empty group. */
-static bool is_left_out(const struct nodestep_series *ps)
-{
-	const struct series *s = ps->ntables ? NULL : series__find(ps->name);
-
-	return s && s->of_parts;
-}
-
 static int open_series(struct build *b, unsigned i)
 {
 	const struct nodestep_series *ps = &b->layout->series[i];
 	const struct nodestep_attr *unknown = nodestep_layout__attr(b->layout, "Unknown Columns");
 	struct out_series *s = &b->series[i];
 
-	if (is_left_out(ps))
+	if (!ps->made)
 		return 0;
 	s->unknown = calloc(ps->ncols, sizeof(*s->unknown));
 	if (!s->unknown)
@@ -263,9 +280,7 @@ static int open_table(struct build *b, unsigned i, unsigned limit)
 	H5Tclose(type);
 	if (t->dset < 0)
 		return h5__error();
-	err = column_attrs__write(t->dset, ps->cols, ps->ncols);
-	if (!err)
-		err = nodestep_attrs_write_table(t->dset, pt);
+	err = nodestep_attrs_write_table(t->dset, pt);
 	if (err || !pt->rows)
 		return err;
 	t->buf = calloc((size_t)t->chunk * ps->ncols, sizeof(*t->buf));
@@ -357,7 +372,7 @@ static struct totals_row *totals_order(const struct build *b, unsigned series)
 	unsigned n = 0;
 
 	for (unsigned i = 0; rows && i < b->layout->ntables; i++) {
-		if (b->layout->tables[i].series != series)
+		if (b->layout->tables[i].series != series || !b->layout->tables[i].made)
 			continue;
 		rows[n].task = summary__task_number(b->layout->tables[i].name, n);
 		rows[n++].table = i;
@@ -368,11 +383,13 @@ static struct totals_row *totals_order(const struct build *b, unsigned series)
 }
 
 /* Marks and stacks are numbers of names; tables in one group with columns of their own have no
- * common row. */
+ * common row; and few rows are as fast to read as a row of totals, of which the description alone
+ * takes more bytes. */
 static bool has_totals(const struct nodestep_series *ps)
 {
 	return strcmp(ps->name, "User") && strcmp(ps->name, "Marks") &&
-	       strcmp(ps->name, "Stacks") && strcmp(ps->name, "CallTree") && !is_left_out(ps);
+	       strcmp(ps->name, "Stacks") && strcmp(ps->name, "CallTree") &&
+	       ps->rows >= SUMMARY_ROWS;
 }
 
 static int write_totals(const struct build *b, hid_t group, unsigned series)
@@ -400,9 +417,7 @@ static int write_totals(const struct build *b, hid_t group, unsigned series)
 	mem = h5__row_type(cols, ncols, false);
 	dset = create_table(group, ps->name, file, ps->ntables,
 			    chunk_rows(ps->ntables, CHUNK_ROWS));
-	err = dset < 0 ? h5__error() : column_attrs__write(dset, cols, ncols);
-	if (!err && ps->ntables)
-		err = write_rows(dset, mem, 0, rows, ps->ntables);
+	err = dset < 0 ? h5__error() : write_rows(dset, mem, 0, rows, ps->ntables);
 out:
 	if (dset >= 0)
 		H5Dclose(dset);
@@ -418,18 +433,51 @@ out:
 
 static int write_all_totals(const struct build *b)
 {
-	hid_t group;
+	hid_t group = H5I_INVALID_HID;
 	int err = 0;
 
-	if (!b->layout->nseries)
-		return 0;
-	group = h5__create_group(b->node, "Totals");
-	if (group < 0)
-		return h5__error();
-	for (unsigned i = 0; !err && i < b->layout->nseries; i++)
-		if (has_totals(&b->layout->series[i]))
-			err = write_totals(b, group, i);
-	H5Gclose(group);
+	for (unsigned i = 0; !err && i < b->layout->nseries; i++) {
+		if (!has_totals(&b->layout->series[i]))
+			continue;
+		if (group < 0)
+			group = h5__create_group(b->node, "Totals");
+		err = group < 0 ? h5__error() : write_totals(b, group, i);
+	}
+	if (group >= 0)
+		H5Gclose(group);
+	return err;
+}
+
+/* Adds rows for the columns of a series, or of one of its tables. */
+static void describe(struct columns_row *rows, unsigned *n, const struct nodestep_series *ps,
+		     const char *table)
+{
+	for (unsigned c = 0; c < ps->ncols; c++)
+		rows[(*n)++] = (struct columns_row){table, ps->name, &ps->cols[c]};
+}
+
+static int write_columns(const struct build *b)
+{
+	const struct nodestep_layout *p = b->layout;
+	struct columns_row *rows;
+	size_t room = 0;
+	unsigned n = 0;
+	int err;
+
+	for (unsigned i = 0; i < p->nseries; i++)
+		room += (size_t)p->series[i].ncols *
+			(p->series[i].apart ? p->series[i].ntables : p->series[i].made);
+	rows = calloc(room + 1, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	for (unsigned i = 0; i < p->nseries; i++)
+		if (p->series[i].made && !p->series[i].apart)
+			describe(rows, &n, &p->series[i], NULL);
+	for (unsigned i = 0; i < p->ntables; i++)
+		if (p->tables[i].made && p->series[p->tables[i].series].apart)
+			describe(rows, &n, &p->series[p->tables[i].series], p->tables[i].name);
+	err = columns_table__write(b->node, rows, n);
+	free(rows);
 	return err;
 }
 
@@ -445,17 +493,32 @@ static int write_file(struct build *b, int journal_fd)
 	for (unsigned i = 0; !err && i < b->layout->nseries; i++)
 		err = open_series(b, i);
 	for (unsigned i = 0; !err && i < b->layout->ntables; i++)
-		err = open_table(b, i, limit);
+		if (b->layout->tables[i].made)
+			err = open_table(b, i, limit);
 	if (!err)
 		err = write_tables(b, journal_fd);
 	if (!err)
 		err = write_all_totals(b);
+	if (!err)
+		err = write_columns(b);
 	return err;
+}
+
+/* A descriptor of the file that outlives its close by the library; -1: there is none. */
+static int own_descriptor(hid_t file)
+{
+	int *fd;
+
+	return H5Fget_vfd_handle(file, H5P_DEFAULT, (void **)&fd) < 0
+		       ? -1
+		       : fcntl(*fd, F_DUPFD_CLOEXEC, 3);
 }
 
 /* Closing writes what the library still holds: it can fail like any other write. */
 static int close_file(struct build *b)
 {
+	int fd = b->layout->window ? -1 : own_descriptor(b->file), err = 0;
+
 	for (unsigned i = 0; i < b->layout->ntables; i++)
 		if (b->tables[i].dset > 0)
 			H5Dclose(b->tables[i].dset);
@@ -467,7 +530,13 @@ static int close_file(struct build *b)
 	}
 	if (b->node > 0)
 		H5Gclose(b->node);
-	return H5Fclose(b->file) < 0 ? h5__error() : 0;
+	if (H5Fclose(b->file) < 0)
+		err = h5__error();
+	else if (!b->layout->window && (fd < 0 || fsync(fd)))
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 static void build_free(struct build *b)
@@ -494,11 +563,9 @@ static int build_file(const struct nodestep_layout *layout, int journal_fd, int 
 		err = -ENOMEM;
 		goto out;
 	}
-	if (unlinkat(dir_fd, name, 0) && errno != ENOENT) {
-		err = -errno;
-		goto out;
-	}
-	b.file = create_file(dir_fd, name, layout->ntables > layout->nseries + FEW_REPEATS);
+	b.file = create_file(dir_fd, name, layout);
+	if (b.file < 0 && !unlinkat(dir_fd, name, 0)) /* what a writer that was killed has left */
+		b.file = create_file(dir_fd, name, layout);
 	if (b.file < 0) {
 		err = h5__error();
 		unlinkat(dir_fd, name, 0);

@@ -23,10 +23,11 @@ struct nodestep_window {
 
 /*
  * Makes NAME in the directory dir_fd from the journal: group /<Node Name>, its attributes, every
- * declared series with every declared table (also without rows), and Totals/<series>. An existing
- * NAME is removed first, links are not followed. The journal is read by pread, as far as it
- * reaches now; the attribute "Torn Rows" counts the rows of a torn end, at least. The file is
- * complete and closed on return, but not synced.
+ * declared table that has rows or attributes, Totals/<series> of what has 16 rows or more, and
+ * Columns (hdf5/columns_table.h). The series that Slurm's tool extracts are there in any case. An
+ * existing NAME is removed first, links are not followed. The journal is read by pread, as far as
+ * it reaches now; the attribute "Torn Rows" counts the rows of a torn end, at least. The file is
+ * complete and closed on return and, without a window, on the disk.
  *
  * 0; -EBADMSG: not a journal; -ENODATA: it names no node; -EINVAL: the node's name cannot be a
  * group; -EIO and other -errno of the file system. After an error NAME does not exist.

@@ -8,14 +8,19 @@
 #include <string.h>
 
 #include "base/room.h"
+#include "hdf5/columns_table.h"
 #include "hdf5/h5util.h"
 #include "schema/describe.h"
 
 #define ATTRS_MAX	256
 #define TABLE_ATTRS_MAX 160
 
-/* The group of the summaries, in the group that the series are in. */
-static const char reserved_series[] = "Totals";
+/* What else the group has that the series are in: the summaries, and the descriptions of columns.
+ */
+static bool is_reserved(const char *series)
+{
+	return !strcmp(series, "Totals") || !strcmp(series, COLUMNS_TABLE);
+}
 
 static struct nodestep_attr *attr_find(const struct nodestep_attrs *attrs, const char *name)
 {
@@ -124,7 +129,7 @@ static int series_copy(struct nodestep_series *s, const struct journal_record *r
 
 static bool series_ok(const struct journal_record *rec)
 {
-	if (!h5__name_ok(rec->name) || !strcmp(rec->name, reserved_series))
+	if (!h5__name_ok(rec->name) || is_reserved(rec->name))
 		return false;
 	for (unsigned i = 0; i < rec->ncols; i++)
 		for (unsigned k = 0; k < i; k++)
@@ -188,7 +193,6 @@ static int table_get(struct nodestep_layout *p, unsigned series, const char *nam
 	if (!copy)
 		return -ENOMEM;
 	p->tables[p->ntables] = (struct nodestep_table){.name = copy, .series = series};
-	p->series[series].ntables++;
 	return p->ntables++;
 }
 
@@ -213,7 +217,7 @@ static int add_table_attr(struct nodestep_layout *p, const struct journal_record
 {
 	int t = p->table_of[rec->id];
 
-	/* that name is the file's own: hdf5/column_attrs.h */
+	/* those names are taken for descriptions of columns: hdf5/table_columns.h */
 	if (t < 0 || !p->tables || !strncmp(rec->name, "Column ", strlen("Column ")))
 		return -EINVAL;
 	return add_attr(&p->tables[t].attrs, TABLE_ATTRS_MAX, rec);
@@ -293,15 +297,40 @@ static int read_records(struct nodestep_layout *p, struct journal_reader *r)
 	return err;
 }
 
-/* A single table exists as soon as its series does: stock extraction wants it on every node. */
+/* Stock extraction of a series fails where a node of the step does not have it. */
+static bool is_stock(const char *series)
+{
+	static const char *const names[] = {"Tasks", "Energy", "Filesystem", "Network"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(series, names[i]))
+			return true;
+	return false;
+}
+
+/* Decides what is made. */
 static int complete_tables(struct nodestep_layout *p)
 {
 	for (unsigned i = 0; i < p->nseries; i++) {
-		int at = p->series[i].grouped ? 0 : table_get(p, i, p->series[i].name);
+		struct nodestep_series *s = &p->series[i];
+		int at = s->grouped ? 0 : table_get(p, i, s->name);
 
 		if (at < 0)
 			return at;
+		s->made = is_stock(s->name);
+		for (unsigned k = 0; k < p->nseries; k++)
+			s->apart |= k != i && !strcmp(p->series[k].name, s->name);
 	}
+	for (unsigned i = 0; i < p->ntables; i++) {
+		struct nodestep_table *t = &p->tables[i];
+		struct nodestep_series *s = &p->series[t->series];
+
+		t->made = t->rows || t->attrs.n || (s->made && !s->grouped);
+		s->ntables += t->made;
+		s->rows += t->rows;
+	}
+	for (unsigned i = 0; i < p->nseries; i++)
+		p->series[i].made |= p->series[i].ntables > 0;
 	return 0;
 }
 

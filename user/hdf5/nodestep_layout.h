@@ -26,13 +26,17 @@ struct nodestep_series {
 	bool grouped;
 	struct column *cols; /* name, type, kind, unit, how */
 	unsigned ncols;
-	int time; /* the column TimeNS; -1: none */
-	unsigned ntables;
+	int time;	  /* the column TimeNS; -1: none */
+	unsigned ntables; /* that are made */
+	bool made;	  /* it has tables, or the stock tool wants it */
+	bool apart;	  /* another one has its name and other columns */
+	uint64_t rows;
 };
 
 struct nodestep_table {
 	char *name; /* of its series when that is not grouped */
 	unsigned series;
+	bool made; /* a table without rows and attributes is not */
 	uint64_t rows;
 	struct nodestep_attrs attrs;
 };

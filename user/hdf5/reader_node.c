@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/read_note.h"
+#include "hdf5/columns_table.h"
 #include "hdf5/h5util.h"
 #include "hdf5/names.h"
 #include "hdf5/reader.h"
@@ -200,7 +201,8 @@ static int read_series(struct reader_node *n)
 			err = -EMSGSIZE;
 	}
 	for (unsigned i = 0; !err && i < tables.n; i++)
-		err = add_table_series(tables.v[i], &n->series[n->nseries++]);
+		if (strcmp(tables.v[i], COLUMNS_TABLE) != 0)
+			err = add_table_series(tables.v[i], &n->series[n->nseries++]);
 	string_list__free(&groups);
 	string_list__free(&tables);
 	return err;
@@ -221,7 +223,7 @@ int reader_node__series(struct reader_node *n, const char *name)
 	H5L_info_t link;
 	int err;
 
-	if (!h5__name_ok(name))
+	if (!h5__name_ok(name) || !strcmp(name, COLUMNS_TABLE))
 		return 0;
 	if (H5Lget_info(n->group, name, &link, H5P_DEFAULT) < 0)
 		return H5Lexists(n->group, name, H5P_DEFAULT) > 0 ? -EBADMSG : 0;

@@ -8,6 +8,9 @@
 
 #include "schema/series.h"
 
+/* A series with fewer rows, those of all its tables, has no totals in its file. */
+#define SUMMARY_ROWS 16
+
 struct summary_cell {
 	uint64_t n; /* values that were not NaN */
 	double min, max, sum, last;

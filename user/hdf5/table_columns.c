@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads the descriptions of columns from the attributes of a table, where schemas/ do not describe
- * them. */
+/* Reads the descriptions of columns from a file, where schemas/ do not describe them. */
 #include "hdf5/table_columns.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hdf5/column_attrs.h"
+#include "hdf5/columns_table.h"
 #include "schema/describe.h"
 
 #define TEXT_MAX 256 /* bytes */
+
+enum { UNITS, KINDS, DOCS, ATTRS };
+
+static const char *const attrs[ATTRS] = {
+	[UNITS] = "Column Units",
+	[KINDS] = "Column Kinds",
+	[DOCS] = "Column Descriptions",
+};
 
 /* n strings of at most *size bytes, *size being those from one to the next afterwards; each ends
  * with a NUL. NULL: they cannot be read. 0 or -ENOMEM. */
@@ -66,29 +73,35 @@ static void describe_column(struct table_columns *t, const struct cursor *c, con
 /* The description of member m of the rows in the table's attributes. */
 static struct column_stored stored_of(const struct table_columns *t, const size_t *size, size_t m)
 {
-	const char *text[COLUMN_ATTR_N];
+	const char *text[ATTRS];
 	struct column_stored stored;
 
-	for (unsigned k = 0; k < COLUMN_ATTR_N; k++)
+	for (unsigned k = 0; k < ATTRS; k++)
 		text[k] = t->texts[k] ? t->texts[k] + m * size[k] : NULL;
-	stored = (struct column_stored){.unit = text[COLUMN_UNITS], .doc = text[COLUMN_DOCS]};
-	stored.has_kind =
-		text[COLUMN_KINDS] && column_attrs__kind(text[COLUMN_KINDS], &stored.kind);
+	stored = (struct column_stored){.unit = text[UNITS], .doc = text[DOCS]};
+	stored.has_kind = text[KINDS] && columns_table__kind(text[KINDS], &stored.kind);
 	return stored;
+}
+
+static bool has_texts(const struct table_columns *t)
+{
+	for (unsigned k = 0; k < ATTRS; k++)
+		if (t->texts[k])
+			return true;
+	return false;
 }
 
 /* Describes the columns once more that schemas/ do not have. The columns of an array are one member
  * of the rows. */
-static int describe_stored(struct table_columns *t, const struct cursor *c, const char *series)
+static int describe_by_attrs(struct table_columns *t, const struct cursor *c, const char *series)
 {
 	const hid_t dset = cursor__dataset(c);
 	int members = H5Tget_nmembers(cursor__row_type(c)), err = 0;
-	size_t size[COLUMN_ATTR_N] = {0};
+	size_t size[ATTRS] = {0};
 
-	for (unsigned k = 0; !err && members > 0 && k < COLUMN_ATTR_N; k++)
-		err = read_texts(dset, column_attrs__name(k), (hsize_t)members, &t->texts[k],
-				 &size[k]);
-	if (err)
+	for (unsigned k = 0; !err && members > 0 && k < ATTRS; k++)
+		err = read_texts(dset, attrs[k], (hsize_t)members, &t->texts[k], &size[k]);
+	if (err || !has_texts(t))
 		return err;
 	for (unsigned i = 0, m = 0; i < c->ncols; m++) {
 		const struct column_stored stored = stored_of(t, size, m);
@@ -96,6 +109,31 @@ static int describe_stored(struct table_columns *t, const struct cursor *c, cons
 		for (unsigned n = c->cols[i].array ? c->cols[i].array : 1; n; n--, i++)
 			if (t->cols[i].source != COL_BUILTIN)
 				describe_column(t, c, series, i, &stored);
+	}
+	return 0;
+}
+
+/* The same by the node's table. The rows that are needed are kept. */
+static int describe_by_node(struct table_columns *t, const struct cursor *c, const char *series)
+{
+	const struct columns_table *all;
+	int err = cursor__columns(c, &all);
+
+	if (err || !all->n)
+		return err;
+	t->texts[0] = calloc(c->ncols, all->row_bytes);
+	if (!t->texts[0])
+		return -ENOMEM;
+	for (unsigned i = 0; i < c->ncols; i++) {
+		const char *row = cursor__columns_row(c, c->cols[i].name);
+		char *own = t->texts[0] + i * all->row_bytes;
+		struct column_stored stored;
+
+		if (!row || t->cols[i].source == COL_BUILTIN)
+			continue;
+		memcpy(own, row, all->row_bytes);
+		stored = columns_table__stored(all, own);
+		describe_column(t, c, series, i, &stored);
 	}
 	return 0;
 }
@@ -114,7 +152,11 @@ int table_columns__read(struct table_columns *t, const struct cursor *c, const c
 		describe_column(t, c, series, i, NULL);
 		t->builtin &= t->cols[i].source == COL_BUILTIN;
 	}
-	err = t->builtin || c->others ? 0 : describe_stored(t, c, series);
+	if (t->builtin)
+		return 0;
+	err = c->others ? 0 : describe_by_attrs(t, c, series);
+	if (!err && !has_texts(t))
+		err = describe_by_node(t, c, series);
 	if (err)
 		table_columns__clear(t);
 	return err;
@@ -122,7 +164,7 @@ int table_columns__read(struct table_columns *t, const struct cursor *c, const c
 
 void table_columns__clear(struct table_columns *t)
 {
-	for (unsigned k = 0; k < COLUMN_ATTR_N; k++)
+	for (unsigned k = 0; k < ATTRS; k++)
 		free(t->texts[k]);
 	free(t->cols);
 	*t = (struct table_columns){0};

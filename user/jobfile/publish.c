@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "pool/pool.h"
@@ -24,41 +26,30 @@ static bool name_ok(const char *name)
 	return n && n <= PUBLISH_NAME_MAX && *name != '.' && !strchr(name, '/');
 }
 
-static int sync_at(int dir_fd, const char *name, int flags)
+int publish__sync_dir(int dir_fd)
 {
-	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags);
-	int err = 0;
+	struct statfs fs;
 
-	if (fd < 0)
+	if (fstatfs(dir_fd, &fs))
 		return -errno;
-	/* EINVAL: a file system that cannot sync directories. */
-	if (fsync(fd) && errno != EINVAL)
-		err = -errno;
-	close(fd);
-	return err;
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+		return fsync(dir_fd) ? -errno : 0;
+	default:
+		return 0;
+	}
 }
 
-static int sync_dir(int dir_fd)
-{
-	return sync_at(dir_fd, ".", O_DIRECTORY);
-}
-
-/* Builds and syncs .NAME.tmp. */
+/* Builds .NAME.tmp, of which all is on the disk then. */
 static int build_tmp(int journal_fd, int dir_fd, const char *name, char tmp[static 256],
 		     struct nodestep_stats *st)
 {
-	int err;
-
 	if (!name_ok(name))
 		return -EINVAL;
 	snprintf(tmp, 256, ".%s.tmp", name);
-	err = nodestep__build(journal_fd, dir_fd, tmp, NULL, st);
-	if (err)
-		return err;
-	err = sync_at(dir_fd, tmp, 0);
-	if (err)
-		unlinkat(dir_fd, tmp, 0);
-	return err;
+	return nodestep__build(journal_fd, dir_fd, tmp, NULL, st);
 }
 
 int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st)
@@ -75,7 +66,7 @@ int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_
 		unlinkat(dir_fd, tmp, 0);
 		return err;
 	}
-	return sync_dir(dir_fd);
+	return 0;
 }
 
 int publish__remove(int dir_fd, const char *name)
@@ -193,8 +184,6 @@ static int keep_as(int dir_fd, const char *from, const char *name, int64_t n, ch
 	if (fd < 0)
 		return errno == ENOTDIR || errno == ELOOP ? -EEXIST : -errno;
 	err = move_new(dir_fd, from, fd, name);
-	if (!err)
-		err = sync_dir(fd);
 	close(fd);
 	if (!err)
 		snprintf(kept, len, "%s/%s", dir, name);
@@ -256,7 +245,5 @@ int publish__final(int journal_fd, int dir_fd, const char *name, struct nodestep
 		return err;
 	}
 	snprintf(dot, sizeof(dot), ".%s", name);
-	if (unlinkat(dir_fd, dot, 0) && errno != ENOENT)
-		err = -errno;
-	return err ? err : sync_dir(dir_fd);
+	return unlinkat(dir_fd, dot, 0) && errno != ENOENT ? -errno : publish__sync_dir(dir_fd);
 }

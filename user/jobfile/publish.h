@@ -13,9 +13,14 @@
 
 /*
  * name is the final one, "<jobid>_<step>_<node>.h5": no slash, no leading dot, else -EINVAL. The
- * file is built as .NAME.tmp in the directory dir_fd, synced and renamed; the directory is synced.
- * 0, or an error of nodestep__build() or of the file system; then nothing was published.
+ * file is built as .NAME.tmp in the directory dir_fd, synced and renamed. 0, or an error of
+ * nodestep__build() or of the file system; then nothing was published.
  */
+
+/* Has the renames in a directory on the disk, before what they were made of is deleted elsewhere,
+ * where this node has the disk: on file systems of servers they are there once the calls return,
+ * and another call would be one for each file of all nodes. 0 or -errno. */
+int publish__sync_dir(int dir_fd);
 
 /* Publishes .NAME, the file of a running step. */
 int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st);

@@ -249,24 +249,35 @@ static int put_common(hid_t at, const json_t *common)
 	return err;
 }
 
+/* One text of some ten KiB, which is most of a small job's file if it is not compressed. */
+static hid_t create_report(hid_t at, const char *text)
+{
+	const hsize_t one = 1;
+	hid_t space = H5Screate_simple(1, &one, NULL), type = text_type(strlen(text));
+	hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), set;
+
+	H5Pset_chunk(dcpl, 1, &one);
+	H5Pset_deflate(dcpl, 6);
+	set = H5Dcreate2(at, "report", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+	if (set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0) {
+		H5Dclose(set);
+		set = H5I_INVALID_HID;
+	}
+	H5Pclose(dcpl);
+	H5Tclose(type);
+	H5Sclose(space);
+	return set;
+}
+
 static int put_report(hid_t at, const char *text, const json_t *common)
 {
-	hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), set;
-	int err;
+	hid_t set = create_report(at, text);
+	int err = set < 0 ? h5__error() : put_common(set, common);
 
-	H5Tset_size(type, H5T_VARIABLE);
-	H5Tset_cset(type, H5T_CSET_UTF8);
-	set = H5Dcreate2(at, "report", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-	err = set < 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) < 0 ? h5__error()
-										       : 0;
-	if (!err)
-		err = put_common(set, common);
 	if (!err)
 		err = put_common(at, common);
 	if (set >= 0)
 		H5Dclose(set);
-	H5Tclose(type);
-	H5Sclose(space);
 	return err;
 }
 
@@ -472,7 +483,7 @@ int store__analysis(const char *path, const struct store_results *results)
 	if (!err)
 		err = set_time(p, results->written_s);
 	if (!err)
-		err = merge_output__commit(p);
+		err = merge_output__commit(p, -1);
 	if (err && err != -EINTR)
 		log_error("%s: results cannot be stored: %s; the file is as it was", path,
 			  err == -EINVAL    ? "it is no job file: jobprof merge makes one"

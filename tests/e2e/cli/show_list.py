@@ -128,7 +128,8 @@ def list_is_the_schema():
             d = f["n1"][s["name"]]
             names = (d["0"] if s["grouped"] else d).dtype.names
             is_equal("columns of " + s["name"], [c["name"] for c in s["columns"]], list(names))
-            docs = [doc.decode() for doc in (d["0"] if s["grouped"] else d).attrs["Column Descriptions"]]
+            docs = [r["Description"].decode() for r in f["n1/Columns"][:] if r["Table"].decode() == s["name"]]
+            is_equal("a description of each column of " + s["name"], len(docs), len(s["columns"]))
             is_equal("descriptions of %s that end within a clause" % s["name"], [
                 doc for doc, c in zip(docs, s["columns"])
                 if not c["description"].startswith(doc) or doc.count("(") != doc.count(")") or

@@ -15,7 +15,7 @@ def attributes_of_task(path, task=0, series="Tasks"):
     with h5py.File(path, "r") as f:
         node = next(k for k in f if isinstance(f[k], h5py.Group))
         attrs = f[node]["%s/%d" % (series, task)].attrs
-        plain = {k: numpy.ravel(attrs[k])[0] for k in attrs if not k.startswith("Column ")}
+        plain = {k: numpy.ravel(attrs[k])[0] for k in attrs}
     return {k: v if isinstance(v, str) else int(v) for k, v in plain.items()}
 
 

@@ -193,7 +193,7 @@ def named_file():
 def full_disk():
     """Where the file cannot be written the page is printed all the same, and a later run writes the file."""
     d, state, tmp = tmpdir("full"), tmpdir("state"), tmpdir("tmp")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", d], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", d], check=True)
     try:
         p = sh([a for a in run_cmd("sh", "-c", "sleep 0.3; exit 5", out=d, state=state) if a != "-q"],
                env=dict(os.environ, TMPDIR=tmp))

@@ -330,16 +330,61 @@ def unknown_columns():
         said = put(g.create_group("Site"), "a", a)
         said.attrs["Column Kinds"] = numpy.array([k.encode() for k in kinds])
         put(g["Site"], "b", a)
-    before = [extract("-i", file, "-s", s, "-o", "-").stdout for s in ("Tasks", "Site/a", "Site/b")]
+        put(g["Site"], "c", a)
+        g.create_dataset("Columns", data=described(a.dtype.names, kinds), chunks=(len(kinds),))
+    before = [extract("-i", file, "-s", s, "-o", "-").stdout for s in UNKNOWN]
     subprocess.run([JOBPROF, "merge", "-j", "7", "-o", "m.h5", top], cwd=top, check=True,
                    capture_output=True)
     after = [extract("-i", os.path.join(top, "m.h5"), "-s", s, "-o", "-").stdout
-             for s in ("Tasks", "Site/a", "Site/b")]
+             for s in UNKNOWN]
     is_equal("unknown columns: totals before a merge and after it", before, after)
     sums = [[n for n in out.decode().splitlines()[0].split(",") if re.match("(Sum|Last)_", n)
              and n.split("_")[1] in ("Watts", "Lost", "Ticks")] for out in before]
     is_equal("unknown columns: summed where the table says so", sums,
-             [[], ["Sum_Lost", "Last_Ticks"], []])
+             [[], ["Sum_Lost", "Last_Ticks"], [], ["Sum_Lost", "Last_Ticks"]])
+
+
+UNKNOWN = ("Tasks", "Site/a", "Site/b", "Site/c")
+
+
+def described(names, kinds):
+    """The rows of Columns for the table Site/c."""
+    text = h5py.string_dtype("utf-8", 20)
+    rows = numpy.zeros(len(names), [(n, text) for n in ("Table", "Column", "Unit", "Kind", "Description")])
+    rows["Table"], rows["Column"], rows["Kind"] = "Site/c", [n.encode() for n in names], [k.encode() for k in kinds]
+    return rows
+
+
+def columns_of_another_shape():
+    """What is called Columns and is none describes nothing, and harms nothing."""
+    a = rows(TASK + [("Lost", "<f8")], 12, numpy.random.default_rng(3))
+    good = described(a.dtype.names, ["time", "time"] + ["delta"] * (len(a.dtype) - 2))
+    wide = good.astype([(n, h5py.string_dtype("utf-8", 4000)) for n in good.dtype.names])
+    plain = good.astype([(n, "S20") for n in good.dtype.names])
+    cases = {
+        "described": (lambda g: g.create_dataset("Columns", data=good, chunks=(4,)), True),
+        "not chunked": (lambda g: g.__setitem__("Columns", good), False),
+        "ASCII": (lambda g: g.__setitem__("Columns", plain), False),
+        "a soft link": (lambda g: g.__setitem__("Columns", h5py.SoftLink("/n1/Site/c")), False),
+        "a link to another file": (lambda g: g.__setitem__("Columns", h5py.ExternalLink("/etc/passwd", "/x")), False),
+        "a group": (lambda g: g.create_group("Columns"), False),
+        "numbers": (lambda g: g.__setitem__("Columns", a), False),
+        "a number": (lambda g: g.__setitem__("Columns", 1), False),
+        "of two ranks": (lambda g: g.create_dataset("Columns", data=good.reshape(1, -1), chunks=(1, 4)), False),
+        "long texts": (lambda g: g.create_dataset("Columns", data=wide, chunks=(4,)), False),
+        "more rows than are read": (lambda g: g.create_dataset("Columns", (1 << 30,), good.dtype, chunks=(1 << 10,)), False),
+        "a chunk of gigabytes": (lambda g: g.create_dataset("Columns", (4,), good.dtype, maxshape=(None,), chunks=(1 << 24,)), False),
+        "texts of any length": (lambda g: g.create_dataset("Columns", (4,), [(n, h5py.string_dtype()) for n in good.dtype.names]), False),
+    }
+    file = os.path.join(path("columns"), "7_0_n1.h5")
+    os.makedirs(os.path.dirname(file))
+    for name, (make, knows) in cases.items():
+        with h5py.File(file, "w") as f:
+            put(f.create_group("n1/Site"), "c", a)
+            f["n1"].attrs["Node Name"] = numpy.bytes_("n1")
+            make(f["n1"])
+        p = extract("-i", file, "-s", "Site/c", "-o", "-")
+        is_equal("Columns, %s" % name, (p.returncode, b"Sum_Lost" in p.stdout), (0, knows))
 
 
 def times_to_plot_by():
@@ -675,7 +720,7 @@ def same_before_a_merge_and_after():
                    check=True, capture_output=True)
     with h5py.File(files[0], "r") as f:
         series = sorted(f["n1"])
-    series.remove("Totals")
+    series = [s for s in series if s not in ("Totals", "Columns")]
     is_true("all series are there", len(series) >= 14 and "Marks" in series, series)
     for args in (("-l", "timeseries"), ("-l", "totals"), ("-l", "timeseries", "--stock"),
                  ("-l", "totals", "--stock"), ("-l", "timeseries", "--units"), ("-l", "totals", "--units"),
@@ -1057,7 +1102,7 @@ def filter_that_is_not_there():
 
 run_tests([golden, units, stock_live, array_tasks, files_of_other_names, hostile_values,
            columns_in_another_order, highest_of_negatives, own_timeseries, own_totals,
-           totals_by_their_name, unknown_columns, times_to_plot_by, columns_in_any_case, totals_of_times_and_texts,
+           totals_by_their_name, unknown_columns, columns_of_another_shape, times_to_plot_by, columns_in_any_case, totals_of_times_and_texts,
            totals_of_histograms, totals_of_older_files, steps_that_are_not_there, times, selection,
            what_is_not_there, lacking_and_damaged,
            json_of_a_damaged_table, filter_that_is_not_there,

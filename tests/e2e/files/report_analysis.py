@@ -403,7 +403,7 @@ def stored():
     is_equal("store: owner and mode", [now.st_uid, now.st_gid, now.st_mode],
              [owner.st_uid, owner.st_gid, owner.st_mode])
     with h5py.File(path, "r") as f:
-        is_equal("store: the report", json.loads(f["analysis/report"][()]), before)
+        is_equal("store: the report", json.loads(f["analysis/report"][0]), before)
         known = {k: v for k, v in before["pika"]["footprint"].items() if v is not None and k != "params"}
         attrs = dict(f["analysis/pika/footprint"].attrs)
         for name, value in known.items():
@@ -568,7 +568,7 @@ def killed():
         with h5py.File(path, "r") as f:
             done += "analysis" in f
             if "analysis" in f:
-                json.loads(f["analysis/report"][()])
+                json.loads(f["analysis/report"][0])
             elif open(path, "rb").read() != old:
                 raise Failed("killed after %d ms: the file is neither" % ms)
     is_true("store: killed at 20 times, %d of them after the end" % done, done < 20, str(done))

@@ -137,42 +137,33 @@ SLURMS = {"ElapsedTime": ("s", "time"), "EpochTime": ("s", "time"), "CPUFrequenc
           "Pages": ("", "cumulative"), "ReadMB": ("MiB", "delta"), "WriteMB": ("MiB", "delta")}
 
 
-def told(table):
-    """What a table says of its columns: {name: (unit, kind, description)}."""
-    texts = [[v.decode() for v in table.attrs["Column " + k]]
-             for k in ("Units", "Kinds", "Descriptions")]
-    if {len(t) for t in texts} != {len(table.dtype.names)}:
-        raise Failed("%s: %s texts for %d members" % (table.name, [len(t) for t in texts],
-                                                      len(table.dtype.names)))
-    return dict(zip(table.dtype.names, zip(*texts)))
+def told(node, series):
+    """What the file says of the columns of a series: {name: (unit, kind, description)}."""
+    return {r["Column"].decode(): tuple(r[k].decode() for k in ("Unit", "Kind", "Description"))
+            for r in node["Columns"][:] if r["Table"].decode() == series}
 
 
-def tables_describe_themselves():
+def columns_are_described():
     path = published()
-    without, bare = [], []
+    wrong, bare = [], []
     with h5py.File(path, "r") as f:
-        def look(name, table):
-            if isinstance(table, h5py.Dataset):
-                try:
-                    bare.extend(name + "/" + c for c, t in told(table).items() if not t[2])
-                except (KeyError, Failed) as e:
-                    without.append("%s: %s" % (name, e))
-        f.visititems(look)
         node = f["n1"]
-        is_equal("tables without, or with another number of texts", without, [])
+        for name in node:
+            tables = node[name].values() if isinstance(node[name], h5py.Group) else [node[name]]
+            of = told(node, name)
+            if name not in ("Totals", "Columns"):
+                wrong += [t.name for t in tables if t.dtype.names != tuple(of)]
+            bare += [name + "/" + c for c, t in of.items() if not t[2]]
+        is_equal("tables of which other columns are described, or in another order", wrong, [])
         is_equal("columns without a description", bare, [])
-        is_equal("Slurm's columns", {c: told(node["Tasks/1"])[c][:2] for c in SLURMS}, SLURMS)
-        of = told(node["Totals/Tasks"])
-        is_equal("totals have their column's unit", [of[c][0] for c in (
-            "Max_RSS", "Avg_RunDelay", "Sum_ReadMB", "Task")], ["KiB", "s", "MiB", ""])
-        is_equal("and say what is summed up", [of[c][2] for c in ("Min_RSS", "Sum_ReadMB")],
-                 ["lowest", "sum"])
-        is_equal("an array is one member", len(node["Totals/RunLatency"].attrs["Column Units"]), 5)
+        is_equal("Slurm's columns", {c: told(node, "Tasks")[c][:2] for c in SLURMS}, SLURMS)
+        is_equal("each column once", len(node["Columns"]), len({(r["Table"], r["Column"]) for r in node["Columns"][:]}))
         is_true("what MB is", "2^20" in node.attrs["Units"], node.attrs["Units"])
         is_equal("a text is a str", node.attrs["End Reason"], "exit")
     text = sh("h5dump", "-A", path).stdout
-    is_true("h5dump -A", '"kHz"' in text and '"KiB"' in text and "Virtual memory size." in text and
-            "MiB is 2^20 bytes" in text, text[:200])
+    is_true("h5dump -A", '"exit"' in text and "MiB is 2^20 bytes" in text, text[:200])
+    text = sh("h5dump", "-d", "/n1/Columns", path).stdout
+    is_true("h5dump of Columns", '"kHz"' in text and '"KiB"' in text and "Virtual memory size." in text, text[:200])
 
 
 def total_of(row, series, what, column):
@@ -280,8 +271,8 @@ def stock_sh5util_merges_and_extracts():
             is_true("a merged table is the same",
                     f["Steps/0/Nodes/n2/Tasks/1"][:].tobytes() == one["n2/Tasks/1"][:].tobytes(),
                     "Tasks/1 of n2")
-            is_equal("and says the same of its columns", told(f["Steps/0/Nodes/n2/Tasks/1"]),
-                     told(one["n2/Tasks/1"]))
+            is_equal("and says the same of its columns", told(f["Steps/0/Nodes/n2"], "Tasks"),
+                     told(one["n2"], "Tasks"))
         out = os.path.join(d, "ts.csv")
         sh5util(env, "-j", "7", "-i", merged, "-E", "-l", "Node:TimeSeries", "-s", "Tasks",
                 "-o", out)
@@ -317,6 +308,6 @@ def totals(env, d, merged, f):
 
 
 if __name__ == "__main__":
-    run_store_tests([every_cell_as_in_the_journal, layout_as_slurms, tables_describe_themselves,
+    run_store_tests([every_cell_as_in_the_journal, layout_as_slurms, columns_are_described,
                       totals_as_numpy_says, totals_of_histograms_are_arrays, hdf5_tools_read_it,
                       stock_sh5util_merges_and_extracts])

@@ -76,6 +76,7 @@ struct config {
 	double retention_days; /* ProfileRetention; 0: for ever */
 	double quota_mib;      /* ProfileQuota, of each user; 0: none */
 	enum config_node_tables node_tables; /* NodeTables */
+	bool live_files;		     /* LiveFiles */
 	bool extern_all;		     /* ExternSteps=all */
 	bool auto_merge;		     /* AutoMerge */
 	bool auto_report;		     /* AutoReport */

@@ -251,8 +251,14 @@ static int make_as_user(int top, const struct child_user *u)
 
 int user_dir__make(const char *top, const struct child_user *u)
 {
+	char path[1024];
+	struct stat st;
 	int fd, err;
 
+	/* Most often it is there, and has nothing to be given. */
+	snprintf(path, sizeof(path), "%s/%s", top, u->user);
+	if (share == NO_GROUP && !lstat(path, &st))
+		return 0;
 	/* Making a directory in top needs no right to list top. */
 	fd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

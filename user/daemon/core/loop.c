@@ -78,6 +78,7 @@ static void apply_config(struct daemon *d, const struct config *fresh, unsigned 
 	char names[256];
 
 	cfg->freq = fresh->freq;
+	cfg->live_files = fresh->live_files;
 	cfg->publish_interval = fresh->publish_interval;
 	cfg->journals = fresh->journals;
 	if (!config__is_overridden(cfg, "LogLevel"))

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/id_table.h"
 #include "base/log.h"
 #include "daemon/files/live_findings.h"
 #include "daemon/follow/daemon_state.h"
@@ -219,6 +220,8 @@ void daemon_limit_journals(struct daemon *d, uint64_t now_ns)
 #define WRITERS_USER 8
 /* Publishing may take one part in PUBLISH_SHARE of the time. */
 #define PUBLISH_SHARE 250
+/* A step that runs so long has a first version, at most twice as long after its start. */
+#define FIRST_NS (30 * NSEC_PER_SEC)
 
 struct writers {
 	unsigned all, users;
@@ -261,20 +264,35 @@ static bool name_in_use(const struct step *steps, const struct pending_file *pen
 	return false;
 }
 
+/* When the next version is due. The nodes of a step begin together, and write into one directory:
+ * each has its own place in the interval, by its name. */
+static uint64_t live_due(const struct step *s, const char *node, uint64_t every)
+{
+	const uint64_t hash = id__mix(id__of_text(node), 0),
+		       first = every < FIRST_NS ? every : FIRST_NS;
+	const double part = (double)(hash >> 11) * 0x1p-53;
+	uint64_t due, earliest = s->pub.started_ns + every / 2;
+
+	if (!s->pub.started_ns)
+		return s->start_boot_ns + first + (uint64_t)(part * (double)first);
+	due = s->start_boot_ns + (uint64_t)(part * (double)every);
+	return due < earliest ? due + (earliest - due + every - 1) / every * every : due;
+}
+
 void daemon_publish_live(struct daemon *d, struct step *s, uint64_t now)
 {
-	uint64_t every = (uint64_t)(d->opts.cfg->publish_interval * NSEC_PER_SEC);
+	const struct config *cfg = d->opts.cfg;
+	uint64_t every = cfg->live_files ? (uint64_t)(cfg->publish_interval * NSEC_PER_SEC) : 0;
 
 	live_findings__watch(s, now);
 	if (!every || s->pub.pid || !s->intervals ||
 	    !room_for_writer(d->steps, d->pending_files, s->pub.uid, now) ||
 	    name_in_use(d->steps, d->pending_files, &s->pub))
 		return;
-	if (s->pub.failures)
-		every = 0; /* publication__start() says when it is tried again */
-	else if (every < PUBLISH_SHARE * s->pub.cost_ns)
+	if (every < PUBLISH_SHARE * s->pub.cost_ns)
 		every = PUBLISH_SHARE * s->pub.cost_ns;
-	if (now - (s->pub.started_ns ? s->pub.started_ns : s->start_boot_ns) >= every)
+	/* publication__start() says when it is tried again after a failure */
+	if (s->pub.failures || now >= live_due(s, step__node_name(s, d->env.node_name), every))
 		publication__start(&s->pub, d->opts.writer, false, now);
 }
 

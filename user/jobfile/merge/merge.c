@@ -200,8 +200,8 @@ static int start_tree(struct job *j, const struct merge_result *r)
 
 	if (err)
 		return err;
-	return j->old ? merge_tree__extend(&j->tree, j->output.fd)
-		      : merge_tree__create(&j->tree, j->output.fd, r->info.chunks);
+	return j->old ? merge_tree__extend(&j->tree, j->output.fd, j->set->nitems)
+		      : merge_tree__create(&j->tree, j->output.fd, r->info.chunks, j->set->nitems);
 }
 
 static int in_the_way(struct job *j)
@@ -455,7 +455,8 @@ static int copy_job(void *arg)
 /* What was copied gets its name. */
 static int publish(struct job *j)
 {
-	int err = j->keeps ? keep_old(j) : merge_output__commit(&j->output);
+	int err = j->keeps ? keep_old(j)
+			   : merge_output__commit(&j->output, j->o->keep ? -1 : j->set->dir);
 
 	if (err)
 		return j->keeps ? err : give_up(j, err);

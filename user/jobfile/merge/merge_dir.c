@@ -310,7 +310,7 @@ static int list_names(struct scan *c)
 {
 	_cleanup_closedir_ DIR *d = NULL;
 	const struct dirent *e;
-	int fd = openat(c->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+	int fd = fcntl(c->dir, F_DUPFD_CLOEXEC, 3), err; /* at its begin: it was just opened */
 
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d)
@@ -439,30 +439,36 @@ static int by_job(const void *a, const void *b)
 	return x->restart < y->restart ? -1 : x->restart > y->restart;
 }
 
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 /* Returns the descriptor of the directory, and its path; or -errno, having said why. */
 static int open_dir(const struct merge_opts *o, char **where)
 {
-	_cleanup_close_ int root = open(o->profile_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int dir = root < 0 ? -1
-			   : openat(root, o->user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	const bool is_itself = root >= 0 && dir < 0 && errno == ENOENT && o->or_none;
-	int err;
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	bool is_itself;
+	int dir, err;
 
-	if (is_itself)
-		dir = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	err = dir < 0 ? -errno : 0;
-	if (asprintf(where, "%s%s%s", o->profile_dir, is_itself ? "" : "/",
-		     is_itself ? "" : o->user) < 0) {
+	if (asprintf(where, "%s/%s", o->profile_dir, o->user) < 0) {
 		*where = NULL;
-		err = -ENOMEM;
+		return -ENOMEM;
 	}
+	dir = open(*where, flags | O_NOFOLLOW);
+	is_itself = dir < 0 && errno == ENOENT && o->or_none;
+	if (is_itself)
+		dir = open(o->profile_dir, flags);
+	err = dir < 0 ? -errno : 0;
+	if (is_itself)
+		(*where)[strlen(o->profile_dir)] = '\0';
 	if (!err)
 		return dir;
 	log_error("%s: %s; -p says where the profiles are, -u whose",
-		  root < 0 || !*where ? o->profile_dir : *where,
+		  is_dir(o->profile_dir) ? *where : o->profile_dir,
 		  err == -ELOOP || err == -ENOTDIR ? "no directory" : strerror(-err));
-	if (dir >= 0)
-		close(dir);
 	return err;
 }
 

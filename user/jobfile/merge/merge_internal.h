@@ -169,10 +169,11 @@ int merge_scan__here(const struct merge_set *set, unsigned item, struct message 
 /* merge_tree.c: the job file while it is made. */
 struct merge_tree;
 
-/* chunks: the expected number of chunks in the longest table. */
-int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks);
+/* chunks: the expected number of chunks in the longest table; nodes: how many come, of all steps.
+ */
+int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks, unsigned nodes);
 /* fd holds a job file, to which nodes are added. */
-int merge_tree__extend(struct merge_tree **out, int fd);
+int merge_tree__extend(struct merge_tree **out, int fd, unsigned nodes);
 /* Copies a node from a group of another file with everything in it, and adds totals where it has
  * none. -EBADMSG: the library cannot copy it; -EEXIST: the job file that is extended has something
  * else in its place, which merge_tree__in_the_way() names. */
@@ -231,7 +232,8 @@ int merge_output__copy_old(const struct merge_output *p);
 int merge_output__sync(struct merge_output *p);
 /* The existing file becomes the output, and is synced. -ESTALE: the name has another file now. */
 int merge_output__keep(const struct merge_output *p);
-int merge_output__commit(struct merge_output *p);
+/* Renames it. `inputs`: the directory of what is deleted then, -1: nothing is. */
+int merge_output__commit(struct merge_output *p, int inputs);
 void merge_output__end(struct merge_output *p); /* removes what was not committed */
 
 /*

@@ -244,7 +244,20 @@ static int keep_mode(const struct merge_output *p)
 	return fchmod(p->fd, st.st_mode & 0777) ? -errno : 0;
 }
 
-int merge_output__commit(struct merge_output *p)
+/* What is deleted in the same file system is gone from the disk after the rename is there, since
+ * its journal keeps the order. */
+static int sync_elsewhere(const struct merge_output *p, int inputs)
+{
+	struct stat here, there;
+
+	if (inputs < 0)
+		return 0;
+	if (fstat(p->dir, &here) || fstat(inputs, &there))
+		return -errno;
+	return here.st_dev == there.st_dev ? 0 : publish__sync_dir(p->dir);
+}
+
+int merge_output__commit(struct merge_output *p, int inputs)
 {
 	struct stat st;
 	int err;
@@ -268,7 +281,7 @@ int merge_output__commit(struct merge_output *p)
 		return err;
 	*p->tmp = 0;
 	flock(p->fd, LOCK_UN);
-	return sync_dir(p);
+	return sync_elsewhere(p, inputs);
 }
 
 void merge_output__end(struct merge_output *p)

@@ -44,7 +44,7 @@ static void put_total(struct message *m, const struct nodescan_total *t)
 
 static bool has_columns(const struct nodescan_total *t)
 {
-	return !t->mixed && t->ncols;
+	return !t->none && t->ncols;
 }
 
 static void put_totals(struct message *m, const struct merge_result *r)

@@ -6,15 +6,17 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "hdf5/columns_table.h"
 #include "hdf5/h5file.h"
 #include "hdf5/h5util.h"
 #include "jobfile/merge/merge_internal.h"
 
-/* Metadata and chunks are laid out in blocks of these sizes; what is left of the last is given
- * back.
- */
+/* Metadata and chunks are laid out in blocks of these sizes. Of the last ones a part stays empty,
+ * which would be most of the file of a job of few nodes. */
 #define META_BLOCK  (8u << 10)
 #define DATA_BLOCK  (32u << 10)
+#define SMALL_BLOCK (2u << 10)
+#define FEW_NODES   16
 #define COMPACT_MAX 32768 /* bytes of totals that go into the object's header */
 #define FEW_CHUNKS  8
 
@@ -24,6 +26,9 @@ struct merge_tree {
 	hid_t step, nodes, tasks;
 	hid_t compact; /* how small totals are stored */
 	hid_t one;     /* the space of a single value */
+	/* The table Columns of an earlier node: that of the next node is the same, most often. */
+	hid_t columns;
+	uint64_t columns_digest;
 	char in_the_way[300];
 	/* The row of the totals before: that of the next node is the same, most often. */
 	hid_t row;
@@ -31,39 +36,40 @@ struct merge_tree {
 	unsigned ncols;
 };
 
-static hid_t file_access(void)
+static hid_t file_access(unsigned nodes)
 {
 	hid_t fapl = h5file__write_access();
 
-	H5Pset_meta_block_size(fapl, META_BLOCK);
-	H5Pset_small_data_block_size(fapl, DATA_BLOCK);
+	H5Pset_meta_block_size(fapl, nodes > FEW_NODES ? META_BLOCK : SMALL_BLOCK);
+	H5Pset_small_data_block_size(fapl, nodes > FEW_NODES ? DATA_BLOCK : SMALL_BLOCK);
 	h5__small_cache(fapl);
 	return fapl;
 }
 
 /* Slurm's tables have a chunk for ten rows, and their index is best in one large node; those of
  * jobprof have few, and a small one saves most of it. */
-static hid_t create_file(const char *path, uint64_t chunks)
+static hid_t create_file(const char *path, uint64_t chunks, unsigned nodes)
 {
-	hid_t fapl = file_access(), fcpl = H5Pcreate(H5P_FILE_CREATE), file;
+	hid_t fapl = file_access(nodes), fcpl = H5Pcreate(H5P_FILE_CREATE), file;
 
-	h5__share_texts(fcpl);
-	H5Pset_istore_k(fcpl, chunks > FEW_CHUNKS ? 32 : FEW_CHUNKS / 2);
+	h5__share_types(fcpl);
+	h5__plain_attrs(fcpl);
+	H5Pset_istore_k(fcpl, chunks > FEW_CHUNKS ? 32 : chunks > 2 ? FEW_CHUNKS / 2 : 2);
 	file = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, fapl);
 	H5Pclose(fcpl);
 	H5Pclose(fapl);
 	return file;
 }
 
-static hid_t open_file(const char *path)
+static hid_t open_file(const char *path, unsigned nodes)
 {
-	hid_t fapl = file_access(), file = H5Fopen(path, H5F_ACC_RDWR, fapl);
+	hid_t fapl = file_access(nodes), file = H5Fopen(path, H5F_ACC_RDWR, fapl);
 
 	H5Pclose(fapl);
 	return file;
 }
 
-static int new_tree(struct merge_tree **out, int fd, bool extends, uint64_t chunks)
+static int new_tree(struct merge_tree **out, int fd, bool extends, uint64_t chunks, unsigned nodes)
 {
 	struct merge_tree *t = calloc(1, sizeof(*t));
 	const hsize_t one = 1;
@@ -73,12 +79,12 @@ static int new_tree(struct merge_tree **out, int fd, bool extends, uint64_t chun
 	if (!t)
 		return -ENOMEM;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	t->step = t->nodes = t->tasks = t->row = t->steps = H5I_INVALID_HID;
+	t->step = t->nodes = t->tasks = t->row = t->steps = t->columns = H5I_INVALID_HID;
 	t->compact = H5Pcreate(H5P_DATASET_CREATE);
 	H5Pset_obj_track_times(t->compact, false);
 	H5Pset_layout(t->compact, H5D_COMPACT);
 	t->one = H5Screate_simple(1, &one, NULL);
-	t->file = extends ? open_file(path) : create_file(path, chunks);
+	t->file = extends ? open_file(path, nodes) : create_file(path, chunks, nodes);
 	if (t->file >= 0)
 		t->steps = extends ? H5Gopen2(t->file, "Steps", H5P_DEFAULT)
 				   : h5__create_list(t->file, "Steps");
@@ -91,14 +97,14 @@ static int new_tree(struct merge_tree **out, int fd, bool extends, uint64_t chun
 	return err;
 }
 
-int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks)
+int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks, unsigned nodes)
 {
-	return new_tree(out, fd, false, chunks);
+	return new_tree(out, fd, false, chunks, nodes);
 }
 
-int merge_tree__extend(struct merge_tree **out, int fd)
+int merge_tree__extend(struct merge_tree **out, int fd, unsigned nodes)
 {
-	return new_tree(out, fd, true, 0);
+	return new_tree(out, fd, true, 0, nodes);
 }
 
 static void close_step(struct merge_tree *t)
@@ -340,9 +346,34 @@ int merge_tree__complete(struct merge_tree *t, const struct merge_item *i,
 	return err == -EIO && !h5__of_system() ? -EBADMSG : err;
 }
 
+static void forget_columns(struct merge_tree *t)
+{
+	if (t->columns >= 0)
+		H5Oclose(t->columns);
+	t->columns = H5I_INVALID_HID;
+}
+
+/* What was copied with a node gives way to the same table of an earlier one. */
+static int share_columns(struct merge_tree *t, hid_t node, uint64_t digest)
+{
+	herr_t done = 0;
+
+	if (digest && t->columns >= 0 && digest == t->columns_digest) {
+		done = H5Ldelete(node, COLUMNS_TABLE, H5P_DEFAULT);
+		if (done >= 0)
+			done = H5Olink(t->columns, node, COLUMNS_TABLE, H5P_DEFAULT, H5P_DEFAULT);
+	} else if (digest) {
+		forget_columns(t);
+		t->columns = H5Oopen(node, COLUMNS_TABLE, H5P_DEFAULT);
+		t->columns_digest = digest;
+	}
+	return done < 0 ? h5__error() : 0;
+}
+
 int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
 		     const struct merge_result *r)
 {
+	hid_t node = H5I_INVALID_HID;
 	char shown[200];
 	int err = open_step(t, i->step);
 
@@ -352,8 +383,13 @@ int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const s
 		snprintf(shown, sizeof(shown), "/Nodes/%s", i->node);
 		return taken(t, i->step, shown);
 	}
-	if (H5Ocopy(from, path, t->nodes, i->node, H5P_DEFAULT, H5P_DEFAULT) < 0)
+	if (H5Ocopy(from, path, t->nodes, i->node, H5P_DEFAULT, H5P_DEFAULT) < 0 ||
+	    (node = H5Gopen2(t->nodes, i->node, H5P_DEFAULT)) < 0)
 		err = h5__error();
+	else
+		err = share_columns(t, node, r->info.columns);
+	if (node >= 0)
+		H5Gclose(node);
 	if (err)
 		return err == -EIO && !h5__of_system() ? -EBADMSG : err;
 	return merge_tree__complete(t, i, r);
@@ -372,6 +408,7 @@ int merge_tree__close(struct merge_tree *t)
 		return 0;
 	close_step(t);
 	forget_row(t);
+	forget_columns(t);
 	H5Pclose(t->compact);
 	H5Sclose(t->one);
 	if (t->steps >= 0)

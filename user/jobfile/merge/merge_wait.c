@@ -168,10 +168,14 @@ static bool wanted(const struct merge_opts *o, const struct merge_name *m)
 
 static int open_dir(const struct merge_opts *o)
 {
-	_cleanup_close_ int top = open(o->profile_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = top < 0 ? -1
-			 : openat(top, o->user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_free_ char *path = NULL;
+	int fd;
 
+	if (asprintf(&path, "%s/%s", o->profile_dir, o->user) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -410,7 +414,8 @@ static void log_missing(const struct wait *w, unsigned seconds)
 		  w->o->specs[0].text, seconds, text);
 }
 
-static void pause_until(uint64_t end, uint64_t begun)
+/* Until the names are looked at again: where all is in place, once they may count as settled. */
+static void pause_until(uint64_t end, uint64_t begun, uint64_t settled)
 {
 	uint64_t now = clock__mono_ns(), ns;
 	unsigned i = 0;
@@ -418,7 +423,7 @@ static void pause_until(uint64_t end, uint64_t begun)
 
 	while ((now - begun) / NSEC_PER_SEC >= paces[i].until_s)
 		i++;
-	ns = paces[i].every_ms * 1000000ull;
+	ns = settled > now ? settled - now : paces[i].every_ms * 1000000ull;
 	if (now + ns > end)
 		ns = end > now ? end - now : 0;
 	t = (struct timespec){(time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC)};
@@ -443,12 +448,15 @@ static int await(struct wait *w, unsigned seconds)
 	uint64_t begun = clock__mono_ns(), end = begun + seconds * NSEC_PER_SEC;
 
 	for (;;) {
-		bool late, settled;
+		uint64_t settled_ns;
+		bool late, settled, all;
 
 		check_dir(w);
 		late = clock__mono_ns() >= end;
-		settled = late || clock__mono_ns() - w->settled_ns >= SETTLE_S * NSEC_PER_SEC;
-		if (settled && all_in_place(w))
+		settled_ns = w->settled_ns + SETTLE_S * NSEC_PER_SEC;
+		settled = late || clock__mono_ns() >= settled_ns;
+		all = all_in_place(w);
+		if (settled && all)
 			return 0;
 		if (settled && !w->err && !w->nsteps && is_there(w))
 			return 1;
@@ -456,7 +464,7 @@ static int await(struct wait *w, unsigned seconds)
 			log_missing(w, seconds);
 			return -ETIME;
 		}
-		pause_until(end, begun);
+		pause_until(end, begun, all ? settled_ns : 0);
 	}
 }
 

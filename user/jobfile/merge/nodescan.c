@@ -232,7 +232,7 @@ static int add_row(struct nodescan_total *t, const struct sum *s, const struct r
 	}
 	if (!t->rows)
 		return -ENOMEM;
-	t->mixed |= !same;
+	t->none |= !same;
 	if (same)
 		summary__fill(s->cells, s->columns.cols, s->ncols, from->grouped,
 			      summary__task_number(from->tables.v[table], table),
@@ -289,6 +289,7 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 			const struct reader_series *from, struct nodescan_total *t)
 {
 	struct sum sum = {0};
+	uint64_t rows = 0;
 	int err = 0;
 
 	t->name = strdup(from->name);
@@ -300,6 +301,7 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 			err = check_table(s, node->group, from, from->tables.v[i]);
 		if (!err && s->cursor->chunks > s->scan.info.chunks)
 			s->scan.info.chunks = s->cursor->chunks;
+		rows += err ? 0 : s->cursor->nrows;
 		if (!err)
 			err = sum_begin(&sum, s->cursor, from->name);
 		if (!err)
@@ -312,6 +314,7 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 			err = fail(&s->scan, -EBADMSG, from->grouped ? from->name : NULL,
 				   from->tables.v[i], trouble_of(err));
 	}
+	t->none |= rows < SUMMARY_ROWS;
 	if (!err && from->grouped && t->nrows && t->ncols)
 		qsort(t->rows, t->nrows, t->ncols * sizeof(*t->rows), by_task);
 	sum_free(&sum);
@@ -494,6 +497,8 @@ static int digest_table(struct walk *w, hid_t dset, const char *name)
 			    table_trouble(err));
 	if (!w->totals)
 		*w->digest = digest__add(*w->digest, &t.digest, sizeof(t.digest));
+	if (!w->group && !strcmp(name, COLUMNS_TABLE))
+		info->columns = t.digest;
 	info->chunks = t.chunks > info->chunks ? t.chunks : info->chunks;
 	return 0;
 }
@@ -539,7 +544,10 @@ static int add_child(struct walk *w, hid_t group, const char *name, const H5O_in
 {
 	struct walk series = *w;
 
-	if (obj->rc != 1)
+	const bool columns = !w->group && !strcmp(name, COLUMNS_TABLE);
+
+	/* A merge gives equal descriptions to all nodes as one object. */
+	if (obj->rc != 1 && !columns)
 		return fail(w->n, -EBADMSG, w->group, name, "an object with two names");
 	if (!w->group && obj->type != H5O_TYPE_GROUP && !strcmp(name, TOTALS))
 		return fail(w->n, -EBADMSG, NULL, name,
@@ -548,7 +556,7 @@ static int add_child(struct walk *w, hid_t group, const char *name, const H5O_in
 		return add_group(w, group, name);
 	if (obj->type != H5O_TYPE_DATASET)
 		return fail(w->n, -EBADMSG, w->group, name, "no table of a profile");
-	if (w->group)
+	if (w->group || columns)
 		return add_table(w, group, name, obj);
 	series.into = add_series(w->n, name, false);
 	return series.into ? add_table(&series, group, name, obj) : -ENOMEM;

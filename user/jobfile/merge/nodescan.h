@@ -49,6 +49,7 @@ struct job_attr_value {
 struct node_info {
 	uint64_t body;		/* digest of everything but Totals */
 	uint64_t totals;	/* digest of the names in Totals, 0: there are none */
+	uint64_t columns;	/* digest of its table Columns, 0: there is none */
 	uint64_t chunks;	/* of its longest table */
 	int64_t start_s, end_s; /* unix time */
 	bool late;		/* the step ran already when it was first seen */
@@ -91,7 +92,7 @@ struct nodescan_total {
 	struct column *cols;
 	unsigned ncols, nrows;
 	union cell *rows;
-	bool mixed; /* its tables have different columns: there are no totals */
+	bool none; /* its tables have different columns, or few rows: there are no totals */
 };
 int nodescan__totals(struct nodescanner *s, hid_t group, struct nodescan_total **out, unsigned *n);
 

@@ -86,7 +86,7 @@ static int begin_files(struct top *t)
 	if (t->rows.n)
 		return 0;
 	log_error("job %s: no step of it runs that has a file: files come %s", t->job,
-		  "PublishInterval after a step's begin, see jobprof.conf(5)");
+		  "30 to 60 s after a step's begin, see PublishInterval in jobprof.conf(5)");
 	return 1;
 }
 
