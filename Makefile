@@ -309,9 +309,10 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -d $(DESTDIR)$(PREFIX)/share/jobprof
 	install -m 644 user/findings/rules.lua $(DESTDIR)$(PREFIX)/share/jobprof
+	d=$(DESTDIR)$(PREFIX)/share/jobprof/metrics; install -d $$d && install -m 644 conf/metrics/rules.yml conf/metrics/grafana.json $$d
 	if [ -f $(PAGE) ] || $(UNINSTALLS); then install -m 644 $(PAGE) $(addprefix $(dir $(PAGE))site.,html js css) $(DESTDIR)$(PREFIX)/share/jobprof; fi
 	install -m 644 $(COMPLETED) $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	for u in jobprofd.service jobprof-index.service jobprof-web.service jobprof-web.socket; do sed 's|@PREFIX@|$(PREFIX)|g;s|@SYSCONFDIR@|$(SYSCONFDIR)|g' conf/$$u.in > $(DESTDIR)$(UNITDIR)/$$u; done
+	for u in jobprofd.service jobprof-exporter.service jobprof-index.service jobprof-web.service jobprof-web.socket; do sed 's|@PREFIX@|$(PREFIX)|g;s|@SYSCONFDIR@|$(SYSCONFDIR)|g' conf/$$u.in > $(DESTDIR)$(UNITDIR)/$$u; done
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example
 	d=$(DESTDIR)$(PREFIX)/share/doc/jobprof; install -d $$d/docs $$d/LICENSES && install -m 644 LICENSE README.md $$d && \
 		install -m 644 $(wildcard docs/*) $$d/docs && install -m 644 $(wildcard LICENSES/*) $$d/LICENSES

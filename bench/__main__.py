@@ -18,6 +18,7 @@ import helper
 import index
 import large
 import launch
+import metrics
 import perf
 import programs
 import reduce
@@ -31,8 +32,8 @@ import table
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "index": index, "serve": serve}
-ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "serve"}
+            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "metrics": metrics, "index": index, "serve": serve}
+ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "metrics", "serve"}
 
 
 def parse():

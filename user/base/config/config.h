@@ -10,7 +10,7 @@
 #include "base/log.h"
 
 #define CONFIG_PATTERNS 8
-#define CONFIG_KEYS	64
+#define CONFIG_KEYS	80
 
 /* Keys of acct_gather.conf that are about power by IPMI. */
 #define CONFIG_IPMI 5
@@ -80,7 +80,12 @@ struct config {
 	bool culprit_matrix;		     /* CulpritMatrix */
 	enum config_unwind unwind;	     /* StackUnwind */
 	bool by_cycles;			     /* SampleEvent=cycles */
+	bool metrics_jobs;		     /* MetricsJobs */
 	char *index;			     /* IndexDatabase */
+	char *metrics_listen;		     /* MetricsListen, as written */
+	char *metrics_file;		     /* MetricsFile; absolute */
+	char *metrics_user;		     /* MetricsUser */
+	char *metrics_readers;		     /* MetricsReaders: a list, as written */
 	char *proxy_user;		     /* ProxyUser */
 	char *user_header;		     /* UserHeader */
 	char *frame_ancestors;		     /* FrameAncestors, as written */

@@ -30,6 +30,7 @@ static const struct verb verbs[] = {
 	{"contacted", verb_contacted, &cmd_contacted, "note that support has written to a user"},
 	{"digest", verb_digest, &cmd_digest, "what the jobs of a week lost, and whom to write to"},
 	{"emit", verb_emit, &cmd_emit, "values of your own into the profile of this step"},
+	{"exporter", verb_exporter, &cmd_exporter, "metrics of this node's jobs, for Prometheus"},
 	{"extract", verb_extract, &cmd_extract, "tables of a profile as CSV, JSON or text"},
 	{"find", verb_find, &cmd_find, "what a word is: a job, user, project, node or name"},
 	{"flame", verb_flame, &cmd_flame,

@@ -14,6 +14,7 @@ int verb_merge(int argc, char **argv);
 int verb_extract(int argc, char **argv);
 int verb_mark(int argc, char **argv);
 int verb_emit(int argc, char **argv);
+int verb_exporter(int argc, char **argv);
 int verb_live(int argc, char **argv);
 int verb_sensors(int argc, char **argv);
 int verb_report(int argc, char **argv);
@@ -52,6 +53,6 @@ extern const struct command cmd_run, cmd_show, cmd_items, cmd_list, cmd_merge, c
 	cmd_reduce, cmd_flame, cmd_find, cmd_fold, cmd_cluster, cmd_track, cmd_advice, cmd_apps,
 	cmd_contacted, cmd_digest, cmd_findings, cmd_index, cmd_issues, cmd_jobs, cmd_node,
 	cmd_nodes, cmd_running, cmd_usage, cmd_seff, cmd_serve, cmd_site, cmd_js1, cmd_mail;
-extern const struct command cmd_top;
+extern const struct command cmd_exporter, cmd_top;
 
 #endif
