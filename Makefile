@@ -309,6 +309,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -d $(DESTDIR)$(PREFIX)/share/jobprof
 	install -m 644 user/findings/rules.lua $(DESTDIR)$(PREFIX)/share/jobprof
+	d=$(DESTDIR)$(PREFIX)/share/jobprof/metrics; install -d $$d && install -m 644 conf/metrics/rules.yml conf/metrics/grafana.json $$d
 	if [ -f $(PAGE) ] || $(UNINSTALLS); then install -m 644 $(PAGE) $(addprefix $(dir $(PAGE))site.,html js css) $(DESTDIR)$(PREFIX)/share/jobprof; fi
 	install -m 644 $(COMPLETED) $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	for u in $(patsubst conf/%.in,%,$(wildcard conf/*.in)); do sed 's|@PREFIX@|$(PREFIX)|g;s|@SYSCONFDIR@|$(SYSCONFDIR)|g' conf/$$u.in > $(DESTDIR)$(UNITDIR)/$$u; done

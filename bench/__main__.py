@@ -19,6 +19,7 @@ import index
 import instead
 import large
 import launch
+import metrics
 import perf
 import programs
 import reduce
@@ -33,9 +34,9 @@ import table
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "index": index, "serve": serve, "sizing": sizing,
-             "instead": instead}
-ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "serve", "sizing", "instead"}
+             "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "metrics": metrics,
+             "index": index, "serve": serve, "sizing": sizing, "instead": instead}
+ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "metrics", "serve", "sizing", "instead"}
 
 
 def parse():

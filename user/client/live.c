@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* jobprof_live(), steps__ask(), bursts__ask() and totals__ask(): tables of a step, asked of
- * jobprofd. */
+ * jobprofd; metrics__ask(). */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "client/bursts.h"
 #include "client/client.h"
 #include "client/libjobprof.h"
+#include "client/metrics.h"
 #include "client/steps.h"
 #include "client/totals.h"
 
@@ -28,7 +29,8 @@ struct live {
 	void (*about)(const struct jpc_step *s, void *arg); /* NULL: no STEP is expected */
 	void *arg;
 	unsigned flags; /* of the question */
-	int *journal;	/* where its descriptor goes; NULL: none is wanted */
+	int *file; /* where the descriptor of a JOURNAL or METRICS goes; NULL: none is wanted */
+	struct jpc_metrics metrics;
 };
 
 #define ENDS(array) (memchr((array), 0, sizeof(array)) != NULL)
@@ -106,15 +108,21 @@ static int read_rows(struct live *l, size_t n)
 static int read_message(struct live *l, size_t n, int fd, int *result, char *reason, size_t len)
 {
 	struct jpc_reply *r = (struct jpc_reply *)l->buf;
-	bool is_journal = r->head.type == JPC_JOURNAL && l->journal && *l->journal < 0;
+	bool has_file = (r->head.type == JPC_JOURNAL || r->head.type == JPC_METRICS) && l->file &&
+			*l->file < 0;
 
-	if (is_journal)
-		*l->journal = fd;
+	if (has_file)
+		*l->file = fd;
 	else if (fd >= 0)
 		close(fd);
 	switch (r->head.type) {
+	case JPC_METRICS:
+		if (n != sizeof(l->metrics))
+			return -EPROTO;
+		memcpy(&l->metrics, l->buf, sizeof(l->metrics));
+		/* fall through */
 	case JPC_JOURNAL:
-		return is_journal && fd >= 0 ? 0 : -EPROTO;
+		return has_file && fd >= 0 ? 0 : -EPROTO;
 	case JPC_STEP:
 		return read_about(l, n);
 	case JPC_TABLE:
@@ -247,7 +255,7 @@ int totals__ask(uint32_t task, unsigned flags, unsigned timeout_ms,
 		void (*fn)(const struct jobprof_table *t, void *arg), void *arg, int *journal,
 		char *reason, size_t len)
 {
-	struct live l = {.client.fd = -1, .fn = fn, .arg = arg, .flags = flags, .journal = journal};
+	struct live l = {.client.fd = -1, .fn = fn, .arg = arg, .flags = flags, .file = journal};
 	struct jpc_totals m = {.task = task};
 	int ret;
 
@@ -258,4 +266,23 @@ int totals__ask(uint32_t task, unsigned flags, unsigned timeout_ms,
 		*journal = -1;
 	}
 	return ret;
+}
+
+int metrics__ask(struct metrics_answer *a, unsigned timeout_ms, char *reason, size_t len)
+{
+	struct live l = {.client.fd = -1, .file = &a->file};
+	struct jpc_metrics m = {};
+	int ret;
+
+	*a = (struct metrics_answer){.file = -1};
+	ret = ask_once(&l, &m, JPC_METRICS, sizeof(m), timeout_ms, reason, len);
+	a->job_cpu_s = l.metrics.job_cpu;
+	a->job_wait_s = l.metrics.job_wait;
+	if (ret >= 0 && a->file < 0)
+		ret = -EPROTO;
+	if (ret < 0 && a->file >= 0) {
+		close(a->file);
+		a->file = -1;
+	}
+	return ret < 0 ? ret : 0;
 }

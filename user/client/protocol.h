@@ -18,6 +18,8 @@
  *						JPC_F_JOURNAL first a JOURNAL
  *	job's owner	RING			RING, then REPLY
  *	root, admins	STATUS			STATUS with a text, then REPLY
+ *	root, admins,	METRICS			METRICS with a file, then REPLY
+ *	MetricsUser
  *
  * A sender's step is the one whose cgroup it is in; root's slurmstepd may be in the job's directory
  * only, and names the step. Texts end with NUL within their array; an unknown text is "", an
@@ -66,12 +68,14 @@ enum jpc_type {
 	JPC_JOURNAL,
 	JPC_FINDINGS,
 	JPC_FINDING,
+	JPC_METRICS,
 };
 
 #define JPC_F_REPLY   1 /* a REPLY is wanted */
 #define JPC_F_ROWS    2 /* this and JPC_F_JOURNAL: in TOTALS only */
 #define JPC_F_JOURNAL 4
-#define JPC_F_BRIEF   8 /* in LIVE only */
+#define JPC_F_BRIEF   8	 /* in LIVE only */
+#define JPC_F_JSON    16 /* in STATUS only */
 
 struct jpc_head {
 	uint32_t magic;
@@ -295,10 +299,21 @@ struct jpc_ring {
 	struct jpc_record record[JPC_RING_RECORDS];
 };
 
-/* Asks for the state of jobprofd. The question has no text; the answer's text ends with NUL. */
+/* Asks for the state of jobprofd. The question has no text; the answer's text ends with NUL. With
+ * JPC_F_JSON it is the members of a JSON object, with no braces around them. */
 struct jpc_status {
 	struct jpc_head head;
 	char text[];
+};
+
+/*
+ * Asks for the metrics of the node and its jobs. The answer has the descriptor of a memory file, in
+ * which they are as Prometheus reads them, sealed. What all jobs have used here since jobprofd
+ * started is in the message, s; the question has 0 there.
+ */
+struct jpc_metrics {
+	struct jpc_head head;
+	double job_cpu, job_wait;
 };
 
 /* The series of a step that jobprofd measures itself, as the bits of Slurm's --profile. */
@@ -338,6 +353,7 @@ _Static_assert(sizeof(struct jpc_ring_message) == 16, "jpc_ring_message");
 _Static_assert(sizeof(struct jpc_record) == 32, "jpc_record");
 _Static_assert(sizeof(struct jpc_ring) == 64 + 64 * JPC_REGIONS + 32 * JPC_RING_RECORDS,
 	       "jpc_ring");
+_Static_assert(sizeof(struct jpc_metrics) == 32, "jpc_metrics");
 _Static_assert(sizeof(struct jpc_reply) == 256, "jpc_reply");
 
 #endif

@@ -23,7 +23,16 @@ struct http_request {
 	bool is_again;	      /* for an event of a stream that is not its first one */
 };
 
-enum http_type { HTTP_HTML, HTTP_JSON, HTTP_CSV, HTTP_TEXT, HTTP_SCRIPT, HTTP_STYLE, HTTP_EVENTS };
+enum http_type {
+	HTTP_HTML,
+	HTTP_JSON,
+	HTTP_CSV,
+	HTTP_TEXT,
+	HTTP_METRICS,
+	HTTP_SCRIPT,
+	HTTP_STYLE,
+	HTTP_EVENTS
+};
 
 /* Writes an answer to standard output, and returns its status, as 200. What it writes to standard
  * error goes to the log of the server; of a status of 400 it is the answer. With HTTP_EVENTS it is
@@ -36,7 +45,20 @@ typedef int http_answer(void *arg, const struct http_request *r, enum http_type 
 typedef void http_rights(void *arg, const struct http_address *a, const char *user,
 			 char word[static HTTP_RIGHTS]);
 
+/* A server of one page, which costs less than a process: the server itself prints it. */
+struct http_page {
+	const char *path; /* "/metrics" */
+	enum http_type type;
+	int (*print)(void *arg, FILE *out); /* 0, or -errno: 500 */
+	bool is_open;			    /* whoever reaches it may read it; else only */
+	const uid_t *readers;		    /* these users of this machine, and root */
+	unsigned nreaders;
+	/* Called in each turn of the loop; returns the ms until it wants to be called again. */
+	int (*tick)(void *arg);
+};
+
 struct http_server {
+	const struct http_page *page; /* NULL: there are many, by the next */
 	http_answer *answer;
 	http_rights *rights;
 	void *arg;
@@ -55,6 +77,8 @@ struct http_server {
 int http_listener__unix(int *fd, const char *path, mode_t mode);
 /* A port of the loopback; 0: any, and it says which. 0 or -errno. */
 int http_listener__loopback(int *fd, unsigned short *port);
+/* An address with a port, as 127.0.0.1:80 or [::]:80. 0 or -errno; -EINVAL: it is none. */
+int http_listener__address(int *fd, const char *address, bool *is_loopback);
 
 /* Answers one address for a user, and prints the answer as a CGI program does, with the headers
  * that a server would send. 0 or -errno. */

@@ -31,6 +31,7 @@
 #define FILES	    (4 * CONNECTIONS)
 #define MEMORY	    65536u /* of a connection */
 #define IDLE_S	    30u	   /* a connection may be slow */
+#define APART_S	    180u   /* and as long may be between two questions for the one page */
 #define CHILDREN    64
 #define OF_USER	    (CONNECTIONS / 4) /* of this machine, but for the proxy's */
 #define ACCEPTS	    50		      /* tens of connections that are taken in a turn */
@@ -113,6 +114,24 @@ static int ask_peer(const struct http_server *s, uid_t *uid, struct MHD_Connecti
 			   : http_peer__of_loopback(uid, socket_of(c));
 }
 
+/* Who has opened the connection: to find that out takes longer than to answer. */
+static uid_t guest_of(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		mhd.MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const struct guest *g = info ? info->socket_context : NULL;
+
+	return g ? g->uid : (uid_t)-1;
+}
+
+static bool is_reader(const struct http_page *p, uid_t uid)
+{
+	for (unsigned i = 0; i < p->nreaders; i++)
+		if (p->readers[i] == uid)
+			return true;
+	return !uid;
+}
+
 /* Who asks: the peer, or whom the proxy names. 0, or the status. Whether there is such a user the
  * child finds out, as a directory of users may be slow. */
 static unsigned identify(const struct http_server *s, struct exchange *e)
@@ -120,6 +139,8 @@ static unsigned identify(const struct http_server *s, struct exchange *e)
 	const char *name;
 	uid_t uid;
 
+	if (s->page)
+		return s->page->is_open || is_reader(s->page, guest_of(e->connection)) ? 0 : 403;
 	if (ask_peer(s, &uid, e->connection))
 		return 403;
 	if (s->proxy != (uid_t)-1 && uid == s->proxy) {
@@ -215,6 +236,7 @@ static enum MHD_Result send_text(const struct http_server *s, struct exchange *e
 	} texts[] = {
 		{400, "The address makes no sense.\n"},
 		{403, "You may not see this, or it does not exist.\n"},
+		{404, "There is no such page.\n"},
 		{405, "GET and HEAD are all there is.\n"},
 		{413, "A request has no body here.\n"},
 		{429,
@@ -271,6 +293,33 @@ static enum MHD_Result send_answer(struct server *w, struct exchange *e)
 	e->size = size;
 	add_headers(s, r, head.type, head.is_gzip);
 	result = mhd.MHD_queue_response(e->connection, head.status, r);
+	mhd.MHD_destroy_response(r);
+	return result;
+}
+
+static enum MHD_Result send_page(const struct http_server *s, struct exchange *e)
+{
+	struct MHD_Response *r = NULL;
+	enum MHD_Result result;
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f;
+	int err;
+
+	if (strcmp(e->request.address.path, s->page->path) != 0)
+		return send_text(s, e, 404);
+	f = open_memstream(&text, &n);
+	err = f ? s->page->print(s->arg, f) : -ENOMEM;
+	if (f && fclose(f))
+		err = -ENOMEM;
+	if (!err)
+		r = mhd.MHD_create_response_from_buffer(n, text, MHD_RESPMEM_MUST_FREE);
+	if (!r) {
+		free(text);
+		return send_text(s, e, 500);
+	}
+	add_headers(s, r, s->page->type, false);
+	result = mhd.MHD_queue_response(e->connection, 200, r);
 	mhd.MHD_destroy_response(r);
 	return result;
 }
@@ -379,7 +428,8 @@ static void count_connection(void *arg, struct MHD_Connection *c, void **context
 		return;
 	}
 	w->accepted++;
-	ask_peer(w->s, &uid, c);
+	if (!w->s->page || !w->s->page->is_open)
+		ask_peer(w->s, &uid, c);
 	for (unsigned i = CONNECTIONS + 1; i-- > 0 && !(g && g->n);)
 		if (!all[i].n || all[i].uid == uid)
 			g = &all[i];
@@ -430,6 +480,8 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 		return send_answer(w, e);
 	if (e->state != BODY)
 		return MHD_YES;
+	if (w->s->page)
+		return send_page(w->s, e);
 	if (share_of(w, e->request.user).n >= ASKED)
 		return send_text(w->s, e, 429);
 	e->state = WAITS;
@@ -497,10 +549,16 @@ static bool turn(struct server *w)
 	struct pollfd fds[CHILDREN + 2 + STREAM_CHILDREN] = {{w->signals, POLLIN, 0},
 							     {info->epoll_fd, POLLIN, 0}};
 	const unsigned n = w->nrunning, m = streams__poll(w->streams, fds + 2 + n);
+	int ms = wait_ms(w);
 
 	for (unsigned i = 0; i < n; i++)
 		fds[2 + i] = (struct pollfd){w->running[i]->child.pidfd, POLLIN, 0};
-	if (poll(fds, n + 2 + m, wait_ms(w)) < 0 && errno != EINTR)
+	if (w->s->page && w->s->page->tick) {
+		const int tick_ms = w->s->page->tick(w->s->arg);
+
+		ms = tick_ms < ms ? tick_ms : ms;
+	}
+	if (poll(fds, n + 2 + m, ms) < 0 && errno != EINTR)
 		return false;
 	if (fds[0].revents)
 		return false;
@@ -565,7 +623,7 @@ int http_server__run(const struct http_server *s, const sigset_t *stop)
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, &w,
 		MHD_OPTION_LISTEN_SOCKET, s->listener, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
-		IDLE_S, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, &w,
+		s->page ? APART_S : IDLE_S, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, &w,
 		MHD_OPTION_NOTIFY_COMPLETED, end_exchange, &w, MHD_OPTION_NOTIFY_CONNECTION,
 		count_connection, &w, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!w.daemon) {

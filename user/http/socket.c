@@ -6,6 +6,7 @@
  */
 #include "http/socket.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -17,6 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "http/http.h"
 
 /* ---- listening */
@@ -31,7 +33,7 @@ static int listen_at(int *fd, const struct sockaddr *a, socklen_t n)
 	*fd = socket(a->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*fd < 0)
 		return -errno;
-	if (a->sa_family == AF_INET)
+	if (a->sa_family != AF_UNIX)
 		setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(*fd, a, n) || listen(*fd, BACKLOG))
 		err = -errno;
@@ -84,6 +86,42 @@ int http_listener__loopback(int *fd, unsigned short *port)
 		err = -errno;
 	*port = ntohs(a.sin_port);
 	return err;
+}
+
+/* Takes "ADDRESS:PORT" apart; an address with colons is in brackets. 0 or -EINVAL. */
+static int split_address(char host[static INET6_ADDRSTRLEN], unsigned *port, const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	const bool is_six = *text == '[';
+	const size_t n = colon ? (size_t)(colon - text) - 2 * is_six : INET6_ADDRSTRLEN;
+
+	if (n >= INET6_ADDRSTRLEN || (is_six && colon[-1] != ']') || parse_u32(colon + 1, port) ||
+	    *port > 65535)
+		return -EINVAL;
+	memcpy(host, text + is_six, n);
+	host[n] = '\0';
+	return 0;
+}
+
+int http_listener__address(int *fd, const char *address, bool *is_loopback)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET};
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+	char host[INET6_ADDRSTRLEN];
+	unsigned port;
+
+	if (split_address(host, &port, address))
+		return -EINVAL;
+	a.sin_port = six.sin6_port = htons((uint16_t)port);
+	if (inet_pton(AF_INET, host, &a.sin_addr) == 1) {
+		*is_loopback = ntohl(a.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+		return listen_at(fd, (const struct sockaddr *)&a, sizeof(a));
+	}
+	/* who asks at the loopback of IPv6 is not found out */
+	if (inet_pton(AF_INET6, host, &six.sin6_addr) != 1 || IN6_IS_ADDR_LOOPBACK(&six.sin6_addr))
+		return -EINVAL;
+	*is_loopback = false;
+	return listen_at(fd, (const struct sockaddr *)&six, sizeof(six));
 }
 
 /* ---- who asks */

@@ -47,6 +47,7 @@ ADDS = {
     ("fold", "--store"): "fold.py", ("report", "--store"): "store.py", ("reduce", "--store"): "reduce.py",
     ("reduce", "--output"): "reduce.py: /analysis of a file",
     ("merge", "--output"): "merge.py: a job file of this job grows, another file is refused",
+    ("exporter", "--file"): "metrics.py file: its own file, which it makes anew",
     ("run", "--output"): "run_command.py: the earlier file is kept", ("run", "--json"): "run_command.py: json_file",
 }
 READS = {"--input", "--profiledir", "--baseline", "--diff", "--rules", "--region", "--btf", "--root", "--plugins"}

@@ -220,7 +220,7 @@ def under_a_running_job(root, service, upgrade):
     wait_until(lambda: service.pid() != was, 10, "another jobprofd")
     service.wait()
     is_true("upgrade: what runs is what was installed", service.program(), service.pid())
-    is_equal("upgrade: what packages do to services", service.told(), ["kill --kill-who=main --signal=USR1 jobprofd.service", "try-restart jobprof-index.service jobprof-web.service"])
+    is_equal("upgrade: what packages do to services", service.told(), ["kill --kill-who=main --signal=USR1 jobprofd.service", "try-restart jobprof-exporter.service", "try-restart jobprof-index.service jobprof-web.service"])
     time.sleep(3)
     open(stop, "w").close()
     time.sleep(2)
@@ -242,7 +242,7 @@ def in_a_fresh_debian():
     said = [root.call(*cmd).stdout.strip() for cmd in (("jobprof", "--version"), ("jobprofd", "--version"), ("seff", "--version"))]  # seff's status is that of Slurm's
     is_true("chroot: all say the version", all(version() in s for s in said), said)
     is_equal("chroot: whom files may be run by", [oct(os.stat(root.top + f).st_mode & 0o7777) for f in ("/usr/bin/jobprof", "/usr/libexec/jobprof/jobprof-writer", "/usr/sbin/jobprofd")], ["0o711", "0o711", "0o755"])
-    is_true("chroot: the service has a user", "jobprof" in root.must("id", "jobprof"), "")
+    is_true("chroot: the services have users", "(jobprof)" in root.must("id", "jobprof") and "(jobprof-exporter)" in root.must("id", "jobprof-exporter"), "")
     is_true("chroot: plugins are where that Slurm looks", glob.glob(root.top + "/usr/lib/*/slurm-wlm/spank_jobprof.so"), "")
     is_equal("chroot: programs find their libraries", [f for f in ("/usr/bin/jobprof", "/usr/sbin/jobprofd", "/usr/libexec/jobprof/jobprof-writer") if "not found" in root.must("ldd", f)], [])
     service = Service(root)
@@ -253,7 +253,7 @@ def in_a_fresh_debian():
     root.must("apt-get", "autoremove", "--purge", "-qy")
     if service.proc:
         is_equal("chroot: purged, services are stopped, and nothing is counted", [service.told(), service.proc.wait(20), os.path.exists(service.pin)],
-                 [["stop jobprof-expire.timer jobprof-index.service jobprof-web.socket jobprof-web.service", "stop jobprofd.service"], 0, False])
+                 [["stop jobprof-exporter.service", "stop jobprof-expire.timer jobprof-index.service jobprof-web.socket jobprof-web.service", "stop jobprofd.service"], 0, False])
     is_equal("chroot: purged, nothing is left", sorted(f for f in root.files() - before if "jobprof" in f), [])
 
 

@@ -38,13 +38,6 @@ def unit():
     is_true("unit: exposure of at most %g" % EXPOSURE_MAX, float(level[1]) <= EXPOSURE_MAX, level[0])
 
 
-def members(group):
-    """The calls of a group of systemd's, with those of groups in it."""
-    p = subprocess.run(["systemd-analyze", "syscall-filter", "--no-pager", group], capture_output=True, text=True, check=True)
-    words = [w.strip() for w in p.stdout.splitlines()[1:]]
-    return {c for w in words if w and w[0] != "#" for c in (members(w) if w[0] == "@" else {w})}
-
-
 def public(top):
     """A directory that the service's user reaches, with the program and profiles."""
     os.chmod(TMP, 0o755)

@@ -83,7 +83,12 @@ struct config {
 	bool culprit_matrix;		     /* CulpritMatrix */
 	enum config_unwind unwind;	     /* StackUnwind */
 	bool by_cycles;			     /* SampleEvent=cycles */
+	bool metrics_jobs;		     /* MetricsJobs */
 	char *index;			     /* IndexDatabase */
+	char *metrics_listen;		     /* MetricsListen, as written */
+	char *metrics_file;		     /* MetricsFile; absolute */
+	char *metrics_user;		     /* MetricsUser */
+	char *metrics_readers;		     /* MetricsReaders: a list, as written */
 	char *proxy_user;		     /* ProxyUser */
 	char *user_header;		     /* UserHeader */
 	char *frame_ancestors;		     /* FrameAncestors, as written */

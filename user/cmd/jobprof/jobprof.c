@@ -32,6 +32,7 @@ static const struct verb verbs[] = {
 	{"emit", verb_emit, &cmd_emit, "values of your own into the profile of this step"},
 	{"expire", verb_expire, &cmd_expire,
 	 "removes profiles by age, and by a quota of each user"},
+	{"exporter", verb_exporter, &cmd_exporter, "metrics of this node's jobs, for Prometheus"},
 	{"extract", verb_extract, &cmd_extract, "tables of a profile as CSV, JSON or text"},
 	{"find", verb_find, &cmd_find, "what a word is: a job, user, project, node or name"},
 	{"flame", verb_flame, &cmd_flame,

@@ -15,6 +15,7 @@ int verb_expire(int argc, char **argv);
 int verb_extract(int argc, char **argv);
 int verb_mark(int argc, char **argv);
 int verb_emit(int argc, char **argv);
+int verb_exporter(int argc, char **argv);
 int verb_live(int argc, char **argv);
 int verb_sensors(int argc, char **argv);
 int verb_report(int argc, char **argv);
@@ -54,6 +55,6 @@ extern const struct command cmd_run, cmd_show, cmd_items, cmd_list, cmd_merge, c
 	cmd_advice, cmd_apps, cmd_contacted, cmd_digest, cmd_findings, cmd_index, cmd_issues,
 	cmd_jobs, cmd_node, cmd_nodes, cmd_running, cmd_usage, cmd_seff, cmd_serve, cmd_site,
 	cmd_js1, cmd_mail;
-extern const struct command cmd_top;
+extern const struct command cmd_exporter, cmd_top;
 
 #endif

@@ -59,8 +59,9 @@ static bool is_said(const char *text, const char *wrong)
 	return escaped && strstr(text, escaped);
 }
 
-/* The text, and then what it comes to. wrong: what the file that jobprofd reads has, or NULL. */
-static int hear(struct client *c, const char *path, const char *wrong)
+/* The text, and then what it comes to; with as_json the text is the members of the object. wrong:
+ * what the file that jobprofd reads has, or NULL. */
+static int hear(struct client *c, const char *path, const char *wrong, bool as_json)
 {
 	union {
 		struct jpc_head head;
@@ -68,17 +69,21 @@ static int hear(struct client *c, const char *path, const char *wrong)
 		struct jpc_reply reply;
 		char bytes[JPC_MAX];
 	} m;
+	_cleanup_free_ char *text = NULL;
 	int n = client__receive(c, &m, sizeof(m), PATIENCE_MS);
 
-	while (n > 0 && m.head.type == JPC_STATUS && !m.bytes[n - 1]) {
-		fputs(m.status.text, stdout);
+	if (n > 0 && m.head.type == JPC_STATUS && !m.bytes[n - 1]) {
+		text = strdup(m.status.text);
+		if (!as_json)
+			fputs(m.status.text, stdout);
 		if (wrong && is_said(m.status.text, wrong))
 			wrong = NULL;
 		n = client__receive(c, &m, sizeof(m), PATIENCE_MS);
 	}
 	if (n < 0)
 		return failed(path, n, wrong);
-	if (m.head.type != JPC_REPLY || n != sizeof(m.reply))
+	if (m.head.type != JPC_REPLY || n != sizeof(m.reply) ||
+	    (as_json && text && *text != '"')) /* an older jobprofd knows text alone */
 		return failed(path, -EPROTO, wrong);
 	if (m.reply.error) {
 		m.reply.text[sizeof(m.reply.text) - 1] = '\0';
@@ -87,13 +92,17 @@ static int hear(struct client *c, const char *path, const char *wrong)
 	}
 	if (wrong)
 		log_error("running with the old settings, %s", wrong);
-	printf("status: %s\n", m.reply.number || wrong ? "there are problems" : "healthy");
+	if (as_json)
+		printf("{\"healthy\":%s,%s}\n", m.reply.number || wrong ? "false" : "true",
+		       text ? text : "\"version\":null");
+	else
+		printf("status: %s\n", m.reply.number || wrong ? "there are problems" : "healthy");
 	return m.reply.number || wrong ? 1 : 0;
 }
 
 /* Asks the jobprofd that listens at that path: 0 healthy, 1 not, or it does not run. wrong: the
  * error that its file has now, or NULL. */
-static int jobprofd_status(const char *path, const char *wrong)
+static int jobprofd_status(const char *path, const char *wrong, bool as_json)
 {
 	struct jpc_status question = {};
 	struct client c;
@@ -102,8 +111,9 @@ static int jobprofd_status(const char *path, const char *wrong)
 	if (err)
 		return failed(path, err, wrong);
 	client__head(&c, &question, JPC_STATUS, sizeof(question));
+	question.head.flags = as_json ? JPC_F_JSON : 0;
 	err = client__send(&c, &question);
-	status = err ? failed(path, err, wrong) : hear(&c, path, wrong);
+	status = err ? failed(path, err, wrong) : hear(&c, path, wrong, as_json);
 	client__close(&c);
 	return status;
 }
@@ -116,7 +126,8 @@ struct args {
 	const char *pin;
 	const char *btf;
 	const char *state_dir;
-	bool config_given, foreground, check, check_config, check_bpf, status, raw_tp, net_skb;
+	bool config_given, foreground, check, check_config, check_bpf, status, json, raw_tp,
+		net_skb;
 	int verbose;
 };
 
@@ -157,6 +168,7 @@ static const struct opt opts[] = {
 	{0, "status", NULL,
 	 "whether the jobprofd that runs is healthy, or what is wrong and since when, and exit",
 	 OPT_FLAG(struct args, status)},
+	{0, "json", NULL, "with --status: as JSON", OPT_FLAG(struct args, json)},
 	{0, "pin", "DIR", "instead of PinDir=", OPT_TEXT(struct args, pin)},
 	{0, "state-dir", "DIR", "instead of StateDir=", OPT_TEXT(struct args, state_dir)},
 	{0, "btf", "FILE", "instead of BTF=", OPT_TEXT(struct args, btf)},
@@ -320,7 +332,7 @@ static int run(const struct args *a, struct config *c, const struct check_famili
 {
 	log__set_level(c->log_level);
 	if (a->status)
-		return jobprofd_status(c->socket, c->error);
+		return jobprofd_status(c->socket, c->error, a->json);
 	if (wrong)
 		return a->check_config || a->check_bpf ? 1 : EX_CONFIG;
 	if (a->check_config)
@@ -356,6 +368,8 @@ int main(int argc, char **argv)
 		return status;
 	if (optind != argc)
 		return options__wrong(&cmd, "\"%s\" means nothing here", argv[optind]);
+	if (a.json && !a.status)
+		return options__wrong(&cmd, "--json goes with --status");
 	if (a.check)
 		return jobprofd__check(a.btf);
 	if (config__init(&c))

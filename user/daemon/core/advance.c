@@ -13,6 +13,7 @@
 #include "daemon/follow/daemon_state.h"
 #include "daemon/follow/follow.h"
 #include "daemon/node/node.h"
+#include "daemon/record/job_use.h"
 #include "daemon/record/record.h"
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_stacks.h"
@@ -124,6 +125,7 @@ static void end_step(struct step_env *env, struct step *s, uint64_t now)
 	if (err)
 		log_error("cannot read the counters: %s: the last row of %s is lost",
 			  strerror(-err), s->pub.name);
+	job_uses__end_step(env->uses, s, env);
 	step__last_rows(s, env);
 	s->asks_reason = step__must_ask_squeue(s, env);
 	if (s->asks_reason)

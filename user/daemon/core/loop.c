@@ -81,6 +81,7 @@ static void apply_config(struct daemon *d, const struct config *fresh, unsigned 
 	cfg->live_files = fresh->live_files;
 	cfg->publish_interval = fresh->publish_interval;
 	cfg->journals = fresh->journals;
+	cfg->metrics_jobs = fresh->metrics_jobs;
 	if (!config__is_overridden(cfg, "LogLevel"))
 		cfg->log_level = fresh->log_level;
 	log__set_level(cfg->log_level);
@@ -116,10 +117,11 @@ static void daemon_reload(struct daemon *d)
 	} else {
 		note_refusal(d, NULL);
 		apply_config(d, fresh, f.by_default);
-		log_info("settings read again: frequency, families, publishing%s limits of "
-			 "journals are in force",
-			 config__is_overridden(d->opts.cfg, "LogLevel") ? " and"
-									: ", log level and");
+		log_info(
+			"settings read again: frequency, families, publishing, metrics%s limits of "
+			"journals are in force",
+			config__is_overridden(d->opts.cfg, "LogLevel") ? " and"
+								       : ", log level and");
 		log_restart_keys(d->opts.cfg, fresh);
 	}
 	config__free(fresh);
@@ -374,8 +376,10 @@ static void wait_for_answers(struct daemon *d)
 static void finish_step(struct step *s, const struct step_env *env, const char *reason)
 {
 	step__identify(s, env, *env->steps, true);
-	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
+	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING) {
+		job_uses__end_step(env->uses, s, env);
 		step__last_rows(s, env);
+	}
 	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING || s->state == STEP_ASKING) {
 		step__finish(s, env, s->state == STEP_ASKING ? NULL : reason);
 		step__release(s, env->k);

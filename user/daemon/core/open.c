@@ -279,6 +279,7 @@ static void fill_env(struct daemon *d)
 	d->env.requests = &d->requests;
 	d->watch.env = &d->env;
 	d->env.users = &d->users;
+	d->env.uses = d->opts.embedded ? NULL : &d->uses;
 }
 
 static int use_ipmi(struct daemon *d)
@@ -362,6 +363,8 @@ static int begin(struct daemon *d)
 	int err;
 
 	daemon_set_intervals(d);
+	if (d->env.uses)
+		job_uses__load(d->env.uses, d->env.state_dir);
 	open_control(d);
 	if (d->opts.cfg->auto_merge && !d->opts.embedded)
 		automerge__new(&d->automerge, d->env.state_dir, d->opts.cfg->auto_report);
@@ -462,6 +465,9 @@ void daemon__free(struct daemon *d)
 	lookups__free(d->env.lookups);
 	unwinding__stop(d->env.unwinding);
 	job_infos__free(d->env.jobs);
+	if (d->env.uses && (d->stop || d->handover))
+		job_uses__save(&d->uses, d->env.state_dir);
+	job_uses__free(&d->uses);
 	automerge__free(d->automerge);
 	free_lists(d);
 	free(d->env.probed);

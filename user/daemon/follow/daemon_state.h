@@ -7,6 +7,7 @@
 #include "daemon/config/perf_columns.h"
 #include "daemon/daemon.h"
 #include "daemon/follow/kernel_watch.h"
+#include "daemon/record/job_use.h"
 #include "daemon/step/request.h"
 #include "daemon/step/step.h"
 #include "identity/layout.h"
@@ -45,6 +46,7 @@ struct daemon {
 	struct pending_file *pending_files;
 	struct journal_stats journals;
 	struct users users;
+	struct job_uses uses;
 	int epfd, sigfd, clockfd, lockfd;
 	size_t files;	  /* files that may be open at once */
 	bool left_behind; /* see daemon__leave_behind() */

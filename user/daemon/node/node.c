@@ -98,6 +98,20 @@ static void add_shares(struct step_sensors *s, const struct node_interval *o,
 	s->any = true;
 }
 
+static void add_known(double *sum, double v)
+{
+	if (!isnan(v))
+		*sum = isnan(*sum) ? v : *sum + v;
+}
+
+static void add_joules(struct node_joules *j, const struct node_interval *o)
+{
+	add_known(&j->node, o->node);
+	add_known(&j->package, o->pkg);
+	add_known(&j->dram, o->dram);
+	add_known(&j->gpu, o->gpu);
+}
+
 /* Steps whose uses could not be read are the system's. */
 static void split_run(struct node *n, struct step *steps, const struct step_env *env,
 		      uint64_t now_ns)
@@ -121,6 +135,8 @@ static void split_run(struct node *n, struct step *steps, const struct step_env 
 		err = node_energy__end(n->energy, n->sensors, now_ns, n->busy_s, v, used, &n->last);
 	if (err && err != -EAGAIN)
 		log_error("cannot split the node's energy: %s", strerror(-err));
+	if (!err)
+		add_joules(&n->joules, &n->last);
 	for (unsigned i = 0; !err && i < used; i++)
 		add_shares(used_by[i]->sensors, &n->last, &v[i].share);
 	free(v);
@@ -238,6 +254,7 @@ int node__open(struct node **out, const struct node_opts *opts)
 
 	if (!n)
 		return -ENOMEM;
+	n->joules = node__joules(NULL);
 	err = open_sensors(n, opts);
 	if (!err)
 		err = open_energy(n, opts);
@@ -329,6 +346,11 @@ void node__tick(struct node *n, struct step *steps, const struct step_env *env, 
 	n->idle_ticks = split_count_steps(steps) ? 0 : n->idle_ticks + 1;
 	if (n->energy && now_ns > n->saved_ns + SAVE_NS)
 		save_idle_power(n, now_ns);
+}
+
+struct node_joules node__joules(const struct node *n)
+{
+	return n ? n->joules : (struct node_joules){NAN, NAN, NAN, NAN};
 }
 
 uint64_t node__due(const struct node *n, bool any_step)

@@ -33,6 +33,12 @@ void node__begin(struct node *n, struct step *steps, const struct step_env *env)
 /* Reads the sensors and gives each step its share since the last tick, by the counts of the
  * snapshot. A second tick at the same instant does nothing. */
 void node__tick(struct node *n, struct step *steps, const struct step_env *env, uint64_t now_ns);
+/* Energy since the start, as of the last reading, J; NaN: not measured. n may be NULL. No reading
+ * is made for it: who asks often learns no more (CVE-2020-8694). */
+struct node_joules {
+	double node, package, dram, gpu;
+};
+struct node_joules node__joules(const struct node *n);
 /* The latest instant for the next tick, because a counter wraps in minutes. UINT64_MAX: never. */
 uint64_t node__due(const struct node *n, bool any_step);
 

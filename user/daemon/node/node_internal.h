@@ -55,6 +55,7 @@ struct node {
 	char *idle_power_file;		  /* file */
 	uint64_t saved_ns;
 	struct node_interval last;
+	struct node_joules joules;
 };
 
 /* Events that energy is split by. */

@@ -21,6 +21,8 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
  * counts from its start; PeakMB is the highest so far. False: it has no slot. */
 bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid,
 		  union cell cells[MAX_COLUMNS]);
+/* Adds up all that the step has used up to the snapshot's instant. False: it has no slot. */
+bool step__sum(struct step *s, const struct step_env *env, struct totals *sum);
 /* Journals the rows of external series that have come since the last time. */
 void step__journal_external(struct step *s, const struct step_env *env);
 

@@ -273,6 +273,19 @@ bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid
 	return true;
 }
 
+bool step__sum(struct step *s, const struct step_env *env, struct totals *sum)
+{
+	struct reading now;
+	uint64_t began;
+
+	step__collect_slots(s, snapshot__slots(env->snap));
+	if (!sum_slots(s, env, KIND_STEP, JP_GTID_NONE, &now, &began))
+		return false;
+	totals__clamp(&now.totals, &find_table(s, KIND_STEP, JP_GTID_NONE)->prev.totals);
+	*sum = now.totals;
+	return true;
+}
+
 /* What the step used under a name so far, as totals. */
 static struct totals command_totals(const struct step *s, const struct command_use *c)
 {

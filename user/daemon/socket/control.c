@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,24 @@ static void find_admins(struct control *c)
 		log_warn("AdminGroup=%s: there is no such group: only root sees all jobs", name);
 }
 
+/* The user need not be there; nor is a directory of users asked, which may hang. */
+static void find_metrics_user(struct control *c)
+{
+	const char *name = c->d->opts.cfg->metrics_user;
+	FILE *f = name ? fopen("/etc/passwd", "re") : NULL;
+	const struct passwd *p;
+	uint32_t uid;
+
+	c->metrics_uid = (uid_t)-1;
+	if (name && !parse_u32(name, &uid))
+		c->metrics_uid = uid;
+	while (f && c->metrics_uid == (uid_t)-1 && (p = fgetpwent(f)))
+		if (!strcmp(p->pw_name, name))
+			c->metrics_uid = p->pw_uid;
+	if (f)
+		fclose(f);
+}
+
 static int open_listeners(struct control *c)
 {
 	static const mode_t modes[LISTENERS] = {[LISTENER_ROOT] = 0600, [LISTENER_ALL] = 0666};
@@ -178,12 +197,14 @@ int control__open(struct control **out, struct daemon *d)
 	if (!c)
 		return -ENOMEM;
 	c->d = d;
+	c->programs.fd = -1;
 	c->epfd = -1;
 	c->resume_ns = c->check_ns = UINT64_MAX;
 	for (i = 0; i < LISTENERS; i++)
 		c->listeners[i] = (struct listener){.fd = -1, .epfd = -1};
 	quotas__init(&c->quotas, d->files, clock__boot_ns());
 	find_admins(c);
+	find_metrics_user(c);
 	err = open_listeners(c);
 	if (err) {
 		log_error("cannot listen at %s: %s%s", d->opts.cfg->socket, strerror(-err),
@@ -218,6 +239,7 @@ void control__free(struct control *c, bool leave)
 		peer__free(p);
 	}
 	quotas__free(&c->quotas);
+	outbuf__end(&c->programs);
 	for (int i = 0; i < LISTENERS; i++)
 		listener_close(&c->listeners[i], leave);
 	stuck__leave();

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/log.h"
+#include "base/outbuf.h"
 #include "client/protocol.h"
 #include "daemon/follow/daemon_state.h"
 #include "daemon/socket/peer.h"
@@ -38,6 +39,10 @@ struct control {
 	uint64_t resume_ns;    /* peers wait, or no connection is accepted, until then */
 	uint64_t check_ns;     /* of the next check for peers to remove */
 	gid_t admin_gid;
+	uid_t metrics_uid;	/* MetricsUser; (uid_t)-1: there is none */
+	struct outbuf programs; /* the last answer's lines on programs, of programs_ns */
+	uint64_t programs_ns;
+	bool programs_attached;
 	struct log_limit log_full, log_refused, log_unread, log_busy, log_paused;
 	char buf[JPC_MAX];
 };
@@ -79,6 +84,13 @@ void control_ring__read(struct control *c, struct peer *p, uint64_t now, bool la
 
 /* The request that rows of this peer belong to; NULL with the reason in k->reply.text. */
 struct request *control_rows__request(struct call *k, int *err);
+
+/* Sends the state of jobprofd, and sets the number of problems in the reply. 0 or -errno. */
+int control_status__send(struct call *k, bool as_json);
+/* How many steps have ended without their file, and rows were left out since the start. */
+void control_status__count(const struct daemon *d, unsigned *waiting, uint64_t *left_out);
+/* Sends the metrics of the node and its jobs. 0, or -errno of the reply. */
+int control_metrics__send(struct call *k);
 
 /* The peer is slurmstepd, and gets the findings of its step from now on. 0, or -errno of the reply.
  */

@@ -114,6 +114,7 @@ struct column_set {
 };
 
 struct job_infos;
+struct job_uses;
 struct node;
 struct step_sensors;
 struct step_stacks;
@@ -156,6 +157,7 @@ struct step_env {
 	const struct cgroup_roots *cgroups;
 	struct probed_regions *probed; /* NULL: none were asked for */
 	uint64_t clock_steps;	       /* how often the wall clock was set since the start */
+	struct job_uses *uses;	       /* NULL: nobody asks for metrics */
 };
 
 struct step {
