@@ -2,7 +2,10 @@
  *
  * The ABI between the BPF programs, jobprofd and jobprof-dump: every struct here and in bpf/abi
  * lives in a map. Fixed width, no implicit padding, sizes asserted. A change of any of them raises
- * JP_ABI_VERSION, so that a daemon never takes over pinned maps of another shape.
+ * JP_ABI_VERSION, so that nobody reads maps of another layout as if they had this one. A daemon of
+ * another build copies what it finds in them, field by field and by the fields' names
+ * (user/kern/carry.c). A name that gets another meaning, such as another unit or other numbers of
+ * an enum, makes JP_ABI_FROM equal to JP_ABI_VERSION.
  */
 #ifndef JOBPROF_H
 #define JOBPROF_H
@@ -18,7 +21,8 @@
 #include "bpf/abi/slot.h"
 #include "bpf/abi/task.h"
 
-#define JP_ABI_VERSION 34
+#define JP_ABI_VERSION 35
+#define JP_ABI_FROM    34 /* since then each name means what it means now */
 
 /* Counters of the collector, one writer field each, atomic adds. */
 struct jp_stats {
@@ -79,6 +83,7 @@ struct jp_control {
 	__u64 calls_from; /* calls that are waits are seen from then on, by the run queues' clock;
 			   * JP_CALLS_PAUSED: they are not */
 	__u32 taken[JP_SHARES]; /* by all jobs together */
+	__u32 abi_from;		/* JP_ABI_FROM */
 };
 
 #define JP_CALLS_PAUSED (~0ull)

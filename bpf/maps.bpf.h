@@ -135,6 +135,7 @@ struct jp_scratch {
 
 JP_ARRAY(control, struct jp_control);
 JP_OF_TASK(tasks, struct jp_task);
+JP_OF_TASK(was, struct jp_task); /* user space puts the map of an earlier build in its place */
 JP_HASH(cgroups, 1, struct jp_cgroup_key, struct jp_cgroup);
 JP_MAP_OF(components, ARRAY, 0, JP_COMPONENTS, u32, struct jp_component);
 JP_ARRAY(slots, struct jp_slot);

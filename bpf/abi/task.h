@@ -98,6 +98,14 @@ struct jp_asked {
 	struct jp_task_rec rec[2 * JP_ASK_MAX];
 };
 
+/* A field of what a task carries: where it is in that of another build (bpf/carry.bpf.c), and in
+ * ours. */
+#define JP_MOVES 256
+struct jp_move {
+	__u16 from, to;
+	__u16 bytes; /* 1, 2, 4 or 8; 0: there are no more */
+};
+
 _Static_assert(sizeof(struct jp_task_rec) == 560, "jp_task_rec");
 _Static_assert(sizeof(struct jp_open) == 80, "jp_open");
 _Static_assert(sizeof(struct jp_known_task) == 16, "jp_known_task");

@@ -53,6 +53,7 @@ class Daemon:
         self.args = list(args)
         self.wrap = list(wrap)  # a command that runs it
         self.env = {}
+        self.program = JOBPROFD
         self.patterns = settings.pop("CgroupPattern", [])
         self.settings = {"ProfileHDF5Dir": self.hdf5, "ProfileHDF5Default": "All",
                          "JobAcctGatherFrequency": "task=%g" % interval,
@@ -92,7 +93,7 @@ class Daemon:
         while self._notification():
             pass
         with open(self.log, "ab") as log:
-            self.proc = start(self.wrap + [JOBPROFD, "-f", "-c", self.conf, *self.args],
+            self.proc = start(self.wrap + [self.program, "-f", "-c", self.conf, *self.args],
                               stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                               env=plain_env(NOTIFY_SOCKET=self.notify, **self.env))
         os.setpriority(os.PRIO_PROCESS, self.proc.pid, self.nice)

@@ -128,7 +128,7 @@ test('head: none is missing only where nothing is', () => {
 	assert.match(of({}), /none missing/);
 	assert.match(of({ rows: 84 }), /a row every 1/);
 	assert.match(of({ rows: 3, row_s: 0.1 }), / 3 rows . none missing/);
-	for (const [said, ...args] of [['3 rows missing', { lost_rows: 3 }], ['its end is not in the file', { lost_rows: null }], ['counts lost', { lost_counts: 1 }], ['used 9.50 ms of CPU time before', { missed_cpu_s: 0.0095 }], ['ran before it was counted', { missed_cpu_s: null }], ['50 % of the time', { share: 0.5 }], ['left its cgroup after 2 s: what left is not counted', {}, { left_cgroup_s: 2 }]]) {
+	for (const [said, ...args] of [['3 rows missing', { lost_rows: 3 }], ['its end is not in the file', { lost_rows: null }], ['counts lost', { lost_counts: 1 }], ['2 s of all counts lost at a restart, 1 s of CPU time', { lost_counts: 1, lost_s: 2, lost_cpu_s: 1, lost_what: 'all' }], ['used 9.50 ms of CPU time before', { missed_cpu_s: 0.0095 }], ['ran before it was counted', { missed_cpu_s: null }], ['50 % of the time', { share: 0.5 }], ['left its cgroup after 2 s: what left is not counted', {}, { left_cgroup_s: 2 }]]) {
 		assert.doesNotMatch(of(...args), /none missing/, said);
 		assert.ok(of(...args).includes(said), said);
 	}

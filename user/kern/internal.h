@@ -17,12 +17,16 @@
 #include "kern/tables.h"
 
 struct btf;
+struct carry;
 
 struct kern {
 	struct kern_opts opts;
 	struct jp_component components[JP_COMPONENTS];
 	char pin_dir[256];
 	bool taken_over, readonly;
+	bool pinned;		/* maps are pinned, and programs as they are attached */
+	struct carry *carry;	/* open while programs of another build are taken over */
+	unsigned lost;		/* families whose counts were not taken over from another build */
 	int lock;		/* lock of pin_dir, whose maps have one owner */
 	struct btf *btf;	/* open while programs are chosen */
 	int ssid[JP_CARRIERS];	/* index of the root's controller in css_set.subsys, -1: v2 */
@@ -127,6 +131,8 @@ int kern_pin_all(struct kern *k);
  * uses it.
  */
 int kern_lock_pins(struct kern *k);
+/* The object pinned as kind/name at pin_dir, or -errno. */
+int kern_open_pin(const struct kern *k, const char *kind, const char *name);
 /* Opens what is pinned at pin_dir. -ENOENT: nothing is; -errno. */
 int kern_open_pins(struct kern *k, bool readonly);
 
@@ -136,6 +142,8 @@ int kern_attach_one(struct kern *k, enum kern_program p);
 int kern_event_id(const char *event);
 /* A link from the root of cgroup v2 to P_SKB_IN or P_SKB_OUT, loaded; or -errno. */
 int kern_link_packets(enum kern_program p, int prog_fd);
+/* Begins a new pass of an iterator program, whose records are read from the fd; or -errno. */
+int kern_iterate(int prog_fd);
 /* Tells the programs where each CPU's copy of a per-CPU variable is. 0, also where the kernel does
  * not give the offsets. */
 int kern_offsets(struct kern *k);

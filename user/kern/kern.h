@@ -68,6 +68,7 @@ struct kern_opts {
 	const struct jp_component *components; /* JP_COMPONENTS of them */
 	bool raw_tp;			       /* use the fallback for typed tracepoints */
 	bool culprit_matrix;		       /* also count which slot waits for which */
+	bool load_all;			       /* also programs that are needed at times only */
 	bool follow; /* a task that moves to a cgroup which is not tracked goes on to count in its
 		      * slot
 		      */
@@ -97,8 +98,12 @@ unsigned kern__default_slots(unsigned ncpus);
 /* Whether the kernel lets this process load the necessary kinds of programs: it does not for root
  * of a user namespace, as in a container, nor for root without CAP_BPF and CAP_PERFMON. */
 bool kern__may_load(void);
-/* Loads, or takes over what is pinned at pin_dir if it has the same shape. */
+/* Loads, or takes over what is pinned at pin_dir: the programs themselves if they are the same,
+ * else what they have counted. The log says how, where they are not the same. */
 int kern__open(struct kern **out, const struct kern_opts *opts);
+/* The families of which what the pinned programs had counted could not be carried over to these:
+ * they began at 0 then. */
+unsigned kern__lost(const struct kern *k);
 /* Opens what is pinned at pin_dir for reading only (jobprof-dump). */
 int kern__open_pinned(struct kern **out, const char *pin_dir);
 /* Closes k; pinned objects stay. NULL is fine. */

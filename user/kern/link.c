@@ -87,7 +87,7 @@ int kern_attach_one(struct kern *k, enum kern_program p)
 	if (fd < 0)
 		return kern_fail(fd, "cannot attach %s: %s", kern_progs[p].name, strerror(-fd));
 	k->link[p] = fd;
-	if (k->pin_dir[0] && k->control->attached_ns) {
+	if (k->pinned && k->control->attached_ns) {
 		link_path(k, p, path, sizeof(path));
 		unlink(path);
 		if (bpf_obj_pin(k->link[p], path))
@@ -137,7 +137,7 @@ void kern__detach(struct kern *k)
 	for (i = P_N; i-- > 0;) {
 		if (kern_progs[i].use != USE_TRACED)
 			continue;
-		if (k->pin_dir[0]) {
+		if (k->pinned) {
 			link_path(k, i, path, sizeof(path));
 			unlink(path);
 		}

@@ -13,6 +13,8 @@
 #include <zlib.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "kern/carry.h"
 #include "kern/internal.h"
 #include "kern/probe.h"
 #include "kern/region/region.h"
@@ -148,6 +150,20 @@ static void choose_programs(struct kern *k, struct jobprof *s)
 		bpf_program__set_autoload(s->progs.jp_percpu, false);
 }
 
+static int choose_carry(struct kern *k, struct jobprof *s)
+{
+	int fd;
+
+	if (!k->carry) {
+		bpf_map__set_autocreate(s->maps.jp_was, k->opts.load_all);
+		return 0;
+	}
+	fd = kern_carry_tasks(k->carry, bpf_object__btf(s->obj), s->rodata->jp_moves,
+			      &s->rodata->jp_was_bytes, &s->rodata->jp_was_ready,
+			      &s->rodata->jp_was_next);
+	return fd < 0 ? fd : bpf_map__reuse_fd(s->maps.jp_was, fd);
+}
+
 /* Maps and programs outlive the skeleton as plain file descriptors. */
 static int keep_fds(struct kern *k, struct jobprof *s)
 {
@@ -216,7 +232,9 @@ static int kern_load(struct kern *k)
 	choose_maps(k, s);
 	choose_programs(k, s);
 	set_carriers(k, s);
-	err = jobprof__load(s);
+	err = choose_carry(k, s);
+	if (!err)
+		err = jobprof__load(s);
 	if (err)
 		kern_fail(err, "cannot load the BPF programs: %s%s%s: %s", strerror(-err),
 			  libbpf_error[0] ? ": " : "", libbpf_error, advice(err));
@@ -246,6 +264,7 @@ static int fill_maps(struct kern *k)
 	k->control->born_ns = clock__boot_ns();
 	k->control->born_real_ns = clock__real_ns();
 	k->control->shape = kern_shape(k);
+	k->control->abi_from = JP_ABI_FROM;
 	kern_store_network_text(k);
 	for (i = 0; i < k->opts.nevents && i < JP_PMU_EVENTS; i++)
 		snprintf(k->control->pmu_name[i], JP_PMU_NAME_LEN, "%s", k->opts.events[i].column);
@@ -323,6 +342,8 @@ static int open_fresh(struct kern *k)
 		err = fill_maps(k);
 	if (!err)
 		err = kern_attach_one(k, P_MKDIR);
+	if (!err && k->carry)
+		err = kern_carry_run(k, k->carry);
 	if (!err && k->pin_dir[0])
 		err = kern_pin_all(k);
 	if (!err)
@@ -397,6 +418,33 @@ static void set_opts(struct kern *k, const struct kern_opts *opts, unsigned ncpu
 		snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", opts->pin_dir);
 }
 
+static void begin_anew(struct kern *k, unsigned ncpus)
+{
+	drop_all(k);
+	k->pinned = false;
+	k->nslots = k->opts.nslots;
+	k->ncpus = ncpus;
+	k->families = k->wanted;
+	k->lost = 0;
+}
+
+/* Loads the programs, which go on with what those of another build have counted. -ENOENT: nobody
+ * has counted. */
+static int open_carried(struct kern *k)
+{
+	int err;
+
+	k->carry = kern_carry_open(k);
+	if (!k->carry)
+		return -ENOENT;
+	err = open_fresh(k);
+	if (err)
+		log_warn("%s; counts of running steps are lost", kern__error());
+	kern_carry_free(k->carry);
+	k->carry = NULL;
+	return err;
+}
+
 /* Takes over what an earlier process has pinned or, where that does not fit, loads the programs. */
 static int take_or_load(struct kern *k, unsigned ncpus)
 {
@@ -404,14 +452,16 @@ static int take_or_load(struct kern *k, unsigned ncpus)
 
 	if (!err)
 		return 0;
-	drop_all(k);
-	k->nslots = k->opts.nslots;
-	k->ncpus = ncpus;
-	k->families = k->wanted;
-	if (k->pin_dir[0])
-		kern__unpin(k->pin_dir);
+	begin_anew(k, ncpus);
+	if (!k->pin_dir[0])
+		return open_fresh(k);
+	err = open_carried(k);
+	if (!err)
+		return 0;
+	begin_anew(k, ncpus);
+	kern__unpin(k->pin_dir);
 	err = open_fresh(k);
-	if (err && !k->taken_over && k->pin_dir[0])
+	if (err)
 		kern__unpin(k->pin_dir);
 	return err;
 }
@@ -440,6 +490,11 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 	}
 	*out = k;
 	return 0;
+}
+
+unsigned kern__lost(const struct kern *k)
+{
+	return k->lost;
 }
 
 int kern__open_pinned(struct kern **out, const char *pin_dir)

@@ -129,31 +129,39 @@ int kern_pin_all(struct kern *k)
 		err = pin_one(k, "progs", kern_progs[i].name, k->prog[i]);
 	for (i = 0; !err && i < P_N; i++)
 		err = pin_one(k, "links", kern_progs[i].name, k->link[i]);
+	k->pinned = !err;
 	return err;
+}
+
+int kern_open_pin(const struct kern *k, const char *kind, const char *name)
+{
+	char path[384];
+	int fd;
+
+	pin_path(k, kind, name, path, sizeof(path));
+	fd = bpf_obj_get(path);
+	return fd < 0 ? -errno : fd;
 }
 
 int kern_open_pins(struct kern *k, bool readonly)
 {
-	char path[384];
 	int i;
 
 	k->readonly = readonly;
 	for (i = 0; i < M_N; i++) {
-		pin_path(k, "maps", kern_maps[i].name, path, sizeof(path));
-		k->map[i] = bpf_obj_get(path);
+		k->map[i] = kern_open_pin(k, "maps", kern_maps[i].name);
 		/* the control page, once it is mapped, says of which families there are maps */
 		if (k->map[i] < 0 && !kern_maps[i].family)
-			return kern_fail(-errno,
-					 "cannot open %s: %s: is jobprofd running with this "
-					 "PinDir?",
-					 path, strerror(errno));
+			return kern_fail(k->map[i],
+					 "cannot open %s/maps/%s: %s: is jobprofd running with "
+					 "this PinDir?",
+					 k->pin_dir, kern_maps[i].name, strerror(-k->map[i]));
 	}
 	for (i = 0; i < P_N; i++) {
-		pin_path(k, "progs", kern_progs[i].name, path, sizeof(path));
-		k->prog[i] = bpf_obj_get(path);
-		pin_path(k, "links", kern_progs[i].name, path, sizeof(path));
-		k->link[i] = bpf_obj_get(path);
+		k->prog[i] = kern_open_pin(k, "progs", kern_progs[i].name);
+		k->link[i] = kern_open_pin(k, "links", kern_progs[i].name);
 	}
+	k->pinned = true;
 	return kern_mmap(k);
 }
 

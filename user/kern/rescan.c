@@ -192,6 +192,15 @@ static bool is_late(struct kern *k, int dirfd, const struct jp_cgroup_key *key,
 	return true;
 }
 
+/* The entry was made with other layouts (user/kern/carry.c). */
+static void find_component(struct walk *w, const struct jp_cgroup *up, const char *name,
+			   const struct jp_cgroup_key *key, struct jp_cgroup *e)
+{
+	e->component = up->component ? layout__child(w->k->components, up->component, name) : 0;
+	if (e->component)
+		bpf_map_update_elem(w->k->map[M_CGROUPS], key, e, BPF_EXIST);
+}
+
 /* The open directory's entry, made if the kernel has not made it; false: the directory is in no
  * layout. */
 static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *name, int dirfd,
@@ -205,6 +214,8 @@ static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *nam
 	if (!bpf_map_lookup_elem(k->map[M_CGROUPS], &key, e)) {
 		if (e->slot == JP_SLOT_OTHER)
 			place_late(w, up, &key, e);
+		else if (!e->component && e->kind != JP_KIND_GROUP)
+			find_component(w, up, name, &key, e);
 		return true;
 	}
 	component = up->component ? layout__child(k->components, up->component, name) : 0;

@@ -76,6 +76,7 @@ const struct program_info kern_progs[P_N] = {
 	[P_ASK] = {"jp_ask", 0, USE_CALLED},
 	[P_SWEEP] = {"jp_sweep", 0, USE_CALLED},
 	[P_PERCPU] = {"jp_percpu", 0, USE_CALLED},
+	[P_CARRY] = {"jp_carry", 0, USE_CALLED}, /* only where there is something to carry */
 	/* kern_choose_hooks() says which of these */
 	[P_SOCK_READY] = {"jp_sock_ready", FAM_NETWORK, USE_TRACED},
 	[P_DEV_QUEUE] = {"jp_dev_queue", FAM_NETWORK, USE_TRACED},
@@ -161,6 +162,8 @@ static bool is_sampled(const struct kern *k, unsigned event)
 bool kern_has_prog(const struct kern *k, enum kern_program p)
 {
 	if (p >= P_SAMPLE && !is_sampled(k, p - P_SAMPLE))
+		return false;
+	if (p == P_CARRY && !k->carry && !k->opts.load_all)
 		return false;
 	return is_on(kern_progs[p].family, k) && !k->unused[p];
 }

@@ -80,6 +80,7 @@ enum kern_program {
 	P_ASK,
 	P_SWEEP,
 	P_PERCPU,
+	P_CARRY,
 	P_SOCK_READY,
 	P_DEV_QUEUE,
 	P_SOCK_SEND,

@@ -38,8 +38,7 @@ static int iter_pass(int link)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Begins a new pass of an iterator program, whose records are read from the fd. */
-static int iterate(int prog_fd)
+int kern_iterate(int prog_fd)
 {
 	int fd, link = iter_link(prog_fd);
 
@@ -76,7 +75,7 @@ int kern__sweep(struct kern *k)
 	/* set first: a thread that runs for the first time during the sweep is found at its
 	 * switch */
 	k->control->late = 1;
-	fd = iterate(k->prog[P_SWEEP]);
+	fd = kern_iterate(k->prog[P_SWEEP]);
 	if (fd < 0)
 		return kern_fail(fd, "cannot run the task iterator: %s", strerror(-fd));
 	while (read_again(fd, buf, sizeof(buf)) > 0)
@@ -91,7 +90,7 @@ int kern__sweep(struct kern *k)
 int kern_offsets(struct kern *k)
 {
 	struct jp_pcpu_rec rec;
-	int fd = iterate(k->prog[P_PERCPU]);
+	int fd = kern_iterate(k->prog[P_PERCPU]);
 
 	if (fd < 0)
 		return 0;

@@ -2,6 +2,10 @@
 /* Arithmetic on the totals of slots. */
 #include "sample/totals.h"
 
+#include <stddef.h>
+
+#include "bpf/abi/family.h"
+
 void totals__add(struct totals *sum, const struct totals *add)
 {
 	/* apart, so that the other loop takes several at a time */
@@ -19,6 +23,31 @@ void totals__add(struct totals *sum, const struct totals *add)
 		sum->v[i] += add->v[i];
 	for (i = 0; i < N; i++)
 		sum->v[highest[i]] = most[i];
+}
+
+/* The counters of families that have maps of their own. */
+static const struct {
+	enum family family;
+	enum total first, last;
+} of_families[] = {
+	{FAM_BASE, T_CPU, T_N - 1},
+	{FAM_BLOCK, T_BLK_READS, T_BLK_OTHERS},
+	{FAM_NETWORK, T_NET_RX_BYTES, T_TCP_RETRANS},
+	{FAM_FILES, T_OPENS, T_CLOSES},
+	{FAM_WAIT, T_WAIT, T_THREAD_TIME},
+	{FAM_CULPRIT, T_CULPRITS, T_BY_OWN_TASK},
+	{FAM_SAMPLE | FAM_STACK, T_SAMPLES, T_STACK_NS},
+	{FAM_SAMPLE, T_AT_ONCE, T_QUEUED_BESIDE_IDLE},
+	{FAM_BURST, T_BURST, T_BURST_LOST},
+	{FAM_PERF, T_PMU_READS, T_PMU_END},
+};
+
+void totals__forget(struct totals *t, unsigned families)
+{
+	for (size_t i = 0; i < sizeof(of_families) / sizeof(of_families[0]); i++)
+		for (int v = of_families[i].first;
+		     families & of_families[i].family && v <= (int)of_families[i].last; v++)
+			t->v[v] = 0;
 }
 
 uint64_t totals__rss(const struct totals *t)

@@ -14,6 +14,9 @@ struct totals {
 /* sum += add; T_RISE, T_EXIT_PEAK and T_ALLOWED_CPUS become the larger of the two. */
 void totals__add(struct totals *sum, const struct totals *add);
 
+/* The counters of these families become 0, as where their maps begin anew. */
+void totals__forget(struct totals *t, unsigned families);
+
 /* Anonymous + file + shared, bytes. */
 uint64_t totals__rss(const struct totals *t);
 

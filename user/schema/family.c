@@ -45,6 +45,17 @@ static const struct {
 };
 #define N_WORDS (sizeof(family_words) / sizeof(family_words[0]))
 
+void family__list(unsigned families, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (unsigned i = 0; i < n_family_infos && n < size; i++)
+		if (families & family_infos[i].family)
+			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "",
+					      family_infos[i].name);
+}
+
 const char *family__name(enum family f)
 {
 	for (size_t i = 0; i < N_WORDS; i++)

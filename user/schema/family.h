@@ -19,6 +19,8 @@ extern const struct family_info family_infos[];
 extern const unsigned n_family_infos;
 
 const char *family__name(enum family f);
+/* Writes the names of the families, with ", " between, cut at size. */
+void family__list(unsigned families, char *buf, size_t size);
 /* Parses "all", "deep" (every family), "none" or a comma list of families, series and Slurm's
  * words, in any case, into a mask. FAM_BASE is in every mask except those of "none" and of sensors
  * alone. 0, or -EINVAL with the bad word in bad[badlen]. */

@@ -48,7 +48,7 @@ function coverage(report) {
 	if (c.missed_cpu_s !== 0)
 		parts.push(el('b', {}, c.missed_cpu_s === null ? 'ran before it was counted' : `used ${time(c.missed_cpu_s)} of CPU time before it was counted`));
 	if (c.lost_counts)
-		parts.push(el('b', {}, 'counts lost: a restart or a damaged journal'));
+		parts.push(el('b', {}, c.lost_what ? `${time(c.lost_s)} of ${c.lost_what} counts lost at a restart` : 'counts lost: a restart or a damaged journal', c.lost_cpu_s > 0 ? `, ${time(c.lost_cpu_s)} of CPU time` : ''));
 	if (left !== null)
 		parts.push(el('b', {}, `left its cgroup after ${time(left)}: ${counts ? 'counted on, but for limits, quota and pressure' : 'what left is not counted from then on'}`));
 	if (bad)

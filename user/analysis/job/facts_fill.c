@@ -341,6 +341,21 @@ static double lost_counts(const struct model_job *j)
 	return n;
 }
 
+/* The sum of an attribute of those files that have it. NaN: counts are lost, and none has it. */
+static double sum_lost(const struct model_job *j, const char *name)
+{
+	bool known = !(lost_counts(j) > 0);
+	double s = 0;
+
+	for (unsigned i = 0; i < j->nparts; i++) {
+		const struct model_attr *lost = job_part__attr(&j->parts[i], name);
+
+		known |= lost != NULL;
+		s += lost ? lost->number : 0;
+	}
+	return known ? s : NAN;
+}
+
 /* s of CPU time; NaN: nobody knows how much. */
 static double missed_cpu(const struct model_job *j)
 {
@@ -484,6 +499,8 @@ static void fill_job(struct facts *f, const struct model_job *j)
 	*v[FACT_JOB_row_s] = j->row_s;
 	*v[FACT_JOB_lost_rows] = lost_rows(j);
 	*v[FACT_JOB_lost_counts] = lost_counts(j);
+	*v[FACT_JOB_lost_s] = sum_lost(j, "Lost Time");
+	*v[FACT_JOB_lost_cpu_s] = sum_lost(j, "Lost CPU Time");
 	*v[FACT_JOB_missed_cpu_s] = missed_cpu(j);
 	*v[FACT_JOB_steps] = j->nsteps;
 	*v[FACT_JOB_nodes] = j->nnodes;

@@ -185,6 +185,8 @@ static const struct {
 	{FACT_JOB_programs, BECAUSE(UNSEEN)},
 	{FACT_JOB_has_mpi, BECAUSE(UNSEEN)},
 	{FACT_JOB_commands, BECAUSE("no file has the table Commands")},
+	{FACT_JOB_lost_s, BECAUSE("a journal was damaged, or jobprofd was away when a step ended")},
+	{FACT_JOB_lost_cpu_s, BECAUSE("nobody saw how much CPU time was lost")},
 	{FACT_JOB_missed_cpu_s,
 	 BECAUSE("nobody saw how much a step had used before it was counted")},
 	{FACT_JOB_left_cgroup_s, BECAUSE("no process was seen to leave its cgroup")},

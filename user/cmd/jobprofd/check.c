@@ -213,6 +213,7 @@ int jobprofd__check_bpf(const struct config *c)
 			      .components = components,
 			      .btf = c->btf,
 			      .by_cycles = true,
+			      .load_all = true,
 			      .families = FAM_ALL | FAM_FILES | FAM_STACK | FAM_FOLD | FAM_BURST};
 	struct perf_columns perf = {};
 	struct kern *k;

@@ -59,18 +59,6 @@ static void log_restart_keys(const struct config *old, const struct config *fres
 			 text);
 }
 
-/* Names of the families, with commas between. */
-static void list_families(unsigned families, char *buf, size_t size)
-{
-	size_t n = 0;
-
-	buf[0] = '\0';
-	for (unsigned i = 0; i < n_family_infos && n < size; i++)
-		if (families & family_infos[i].family)
-			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "",
-					      family_infos[i].name);
-}
-
 static void apply_config(struct daemon *d, const struct config *fresh, unsigned families)
 {
 	unsigned late = families & ~d->asked_families & OWN_PROGRAMS;
@@ -85,7 +73,7 @@ static void apply_config(struct daemon *d, const struct config *fresh, unsigned 
 	if (!config__is_overridden(cfg, "LogLevel"))
 		cfg->log_level = fresh->log_level;
 	log__set_level(cfg->log_level);
-	list_families(late, names, sizeof(names));
+	family__list(late, names, sizeof(names));
 	if (late)
 		log_warn("ProfileHDF5Default: programs of %s are not loaded, as nothing asked for "
 			 "them at the start: their columns are unknown until jobprofd is restarted",

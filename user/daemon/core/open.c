@@ -352,6 +352,7 @@ static int find_running_steps(struct daemon *d)
 		if (!err && kern__rescan(d->env.k, NULL))
 			err = -EIO;
 	}
+	daemon_tell_losses(d);
 	d->watch.sync = true;
 	return err;
 }

@@ -80,5 +80,8 @@ void request_match__journal_external(struct step *steps, const struct step_env *
 /* Takes up every journal in StateDir: steps of this boot go on, and the files of all others are
  * finished. Errors are logged. */
 void daemon_resume(struct daemon *d);
+/* Journals of each step that goes on what is missing of it. Called when the programs are attached.
+ */
+void daemon_tell_losses(struct daemon *d);
 
 #endif

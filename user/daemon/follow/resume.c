@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/follow/daemon_state.h"
@@ -21,6 +22,7 @@
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_tables.h"
 #include "journal/journal.h"
+#include "schema/family.h"
 
 #define JOURNAL		 ".journal"
 #define UNFINISHED_MAX_S 60
@@ -134,10 +136,23 @@ static struct request *earlier_request(const struct step *s, const struct extern
 	return r;
 }
 
-static const char *restart_note(const struct step *s, bool same)
+#define ALL_LOST (~0u)
+
+static const char *restart_note(const struct step *s, unsigned lost)
 {
-	if (!same)
+	static char text[FAMILY_WORDS_SIZE];
+	char names[sizeof(text) / 2];
+
+	if (lost == ALL_LOST)
 		return "jobprofd was restarted with other programs; counts between are lost";
+	if (lost & s->families) {
+		family__list(lost & s->families, names, sizeof(names));
+		snprintf(
+			text, sizeof(text),
+			"jobprofd was restarted with other programs; counts between of %s are lost",
+			names);
+		return text;
+	}
 	if (s->families & (FAM_STACK | FAM_BURST | FAM_FOLD))
 		return "jobprofd was restarted; no count is lost, but single samples, stacks and "
 		       "bursts of the last 10 s before may be, and executions of regions by "
@@ -146,19 +161,51 @@ static const char *restart_note(const struct step *s, bool same)
 	       "programs that ended before they noticed";
 }
 
+/* Journals how long nothing was counted, and how much CPU time the step's cgroup has that no row
+ * has. */
+static void tell_loss(struct step *s, struct kern *k)
+{
+	uint64_t until = kern__control(k)->attached_ns, missed = kern__missed_ns(k, s->slot);
+	struct step_loss *l = &s->loss;
+	uint64_t known = l->earlier_cpu_ns + l->missed_ns;
+	char names[FAMILY_WORDS_SIZE];
+
+	if (until < l->since_ns)
+		until = clock__boot_ns();
+	l->ns += until - l->since_ns;
+	l->since_ns = 0;
+	journal__attr_f64(s->journal, "Lost Time", (double)l->ns / NSEC_PER_SEC);
+	if (l->families & FAM_BASE)
+		strcpy(names, "all");
+	else
+		family__list(l->families, names, sizeof(names));
+	journal__attr_str(s->journal, "Lost Counts", names);
+	if (l->families & FAM_BASE && missed != UINT64_MAX && l->missed_ns != UINT64_MAX)
+		journal__attr_f64(s->journal, "Lost CPU Time",
+				  missed > known ? (double)(missed - known) / NSEC_PER_SEC : 0);
+}
+
+void daemon_tell_losses(struct daemon *d)
+{
+	for (struct step *s = d->steps; s; s = s->next)
+		if (s->loss.since_ns && s->journal)
+			tell_loss(s, d->env.k);
+}
+
 static struct step *resume_step(const struct step_env *env, const char *path, struct publication *p,
 				const struct scan *sc)
 {
 	const struct saved *v = sc->saved;
 	bool same = false;
 	uint32_t slot = find_slot(env->k, v, &same);
+	unsigned lost = same ? kern__lost(env->k) : ALL_LOST;
 	struct step *s;
 	uint64_t cut = 0;
 
 	if (slot == UINT32_MAX)
 		return NULL;
 	s = step__new(env, slot);
-	if (!s || step_state__restore(s, v, sc->saved_len, same) ||
+	if (!s || step_state__restore(s, v, sc->saved_len, lost) ||
 	    journal__reopen(&s->journal, path, &cut)) {
 		step__free(s);
 		return NULL;
@@ -179,7 +226,7 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 		return s;
 	}
 	s->state = STEP_ACTIVE;
-	journal__attr_str(s->journal, "Restarted", restart_note(s, same));
+	journal__attr_str(s->journal, "Restarted", restart_note(s, lost));
 	log__print(same ? LOGL_DEBUG : LOGL_WARN, "%s goes on after a restart%s", p->name,
 		   same ? "" : " (counts in between are lost)");
 	return s;

@@ -162,7 +162,7 @@ static void put_own_cpus(struct step *s)
 /* Writes that processes of the step ran before they were counted, and their CPU time. */
 static void put_baseline(struct step *s, struct kern *k)
 {
-	uint64_t missed = kern__missed_ns(k, s->slot);
+	uint64_t missed = s->loss.missed_ns = kern__missed_ns(k, s->slot);
 
 	if (!step__began_before(s, k))
 		return;

@@ -160,6 +160,7 @@ void step__put_state(struct step *s, struct kern *k)
 	v->families = s->families;
 	v->own_freq = s->own_freq;
 	v->unread = s->unread;
+	v->loss = s->loss;
 	v->asked = s->asked && !s->unanswered;
 	memcpy(v->interval_ns, s->interval_ns, sizeof(v->interval_ns));
 	v->ids = s->ids;
@@ -178,8 +179,21 @@ bool step_state__fits_build(const struct saved *v)
 	return v->version == STATE_VERSION && v->shape == saved_shape();
 }
 
+static const unsigned hist_families[] = {
+	[HIST_RUN] = FAM_LATENCY, [HIST_BLK] = FAM_BLOCK, [HIST_BURST] = FAM_BURST};
+
+static void note_last_row(struct step *s, const struct table *t, unsigned lost)
+{
+	if (!(lost & s->families) || t->kind != KIND_STEP)
+		return;
+	s->loss.since_ns = t->prev.boot_ns;
+	s->loss.families |= lost & s->families;
+	if (lost & FAM_BASE)
+		s->loss.earlier_cpu_ns += t->prev.totals.v[T_CPU];
+}
+
 /* The tables as they were: 0, or -EBADMSG when they are not all there. */
-static int restore_tables(struct step *s, const struct saved *v, size_t len, bool same)
+static int restore_tables(struct step *s, const struct saved *v, size_t len, unsigned lost)
 {
 	const char *from = (const char *)(v + 1), *end = (const char *)v + len;
 
@@ -195,18 +209,19 @@ static int restore_tables(struct step *s, const struct saved *v, size_t len, boo
 		from = load_table(from, end, s->tables, i);
 		if (!from)
 			return -EBADMSG;
-		if (same)
-			continue;
+		note_last_row(s, t, lost);
 		/* new maps began at zero: counts in between are in no row */
-		memset(&t->prev.totals, 0, sizeof(t->prev.totals));
-		memset(t->prev.hist, 0, sizeof(t->prev.hist));
+		totals__forget(&t->prev.totals, lost);
+		if (step_kinds[t->kind].is_hist && lost & hist_families[step_kinds[t->kind].hist])
+			memset(t->prev.hist, 0, sizeof(t->prev.hist));
 	}
 	s->ntables = v->ntables;
 	return 0;
 }
 
-int step_state__restore(struct step *s, const struct saved *v, size_t len, bool same)
+int step_state__restore(struct step *s, const struct saved *v, size_t len, unsigned lost)
 {
+	bool same = !(lost & FAM_BASE);
 	const struct layout *row;
 
 	s->start_boot_ns = v->start_boot_ns;
@@ -220,16 +235,15 @@ int step_state__restore(struct step *s, const struct saved *v, size_t len, bool 
 	s->families = v->families;
 	s->own_freq = v->own_freq;
 	s->unread = v->unread;
+	s->loss = v->loss;
 	if (s->own_freq)
 		memcpy(s->interval_ns, v->interval_ns, sizeof(s->interval_ns));
 	if (!s->cg)
 		s->cg = cgroup_files__new(&v->cgroup_base);
-	if (same) /* new maps began at zero: earlier counts of slot 0 are lost too */
-		s->others0 = v->others0;
-	else
-		memset(&s->others0, 0, sizeof(s->others0));
+	s->others0 = v->others0;
+	totals__forget(&s->others0, lost); /* those of slot 0 began at zero, too */
 	s->asked = same && v->asked;
-	return restore_tables(s, v, len, same);
+	return restore_tables(s, v, len, lost);
 }
 
 int step__declare_table(struct step *s, struct table *t)

@@ -22,7 +22,7 @@ int step__declare_table(struct step *s, struct table *t);
 /* ---- J_STATE of a step's journal, from which a later jobprofd goes on. Only the same build on the
  * same boot reads it. */
 
-#define STATE_VERSION 11
+#define STATE_VERSION 12
 
 /* The content of J_STATE: this, then for every table its head and the reading from which its next
  * row counts. */
@@ -42,6 +42,7 @@ struct saved {
 	uint32_t asked; /* processes that ran before were asked about, and all answers have come */
 	uint64_t interval_ns[ALL_KINDS];
 	struct cgroup_ids ids;
+	struct step_loss loss;
 	struct totals others0;
 	struct cgroup_base cgroup_base;
 	char path[JP_PATH_LEN];
@@ -50,8 +51,9 @@ struct saved {
 void step__put_state(struct step *s, struct kern *k);
 /* Whether this build has written the state. */
 bool step_state__fits_build(const struct saved *v);
-/* Restores the step with its tables. same: the maps are the same; else the counts in between are in
- * no row. 0; -EBADMSG: the state is incomplete; -ENOMEM. */
-int step_state__restore(struct step *s, const struct saved *v, size_t len, bool same);
+/* Restores the step with its tables. lost: families whose counts began anew, so that what came in
+ * between is in no row; all of them where the maps are others. 0; -EBADMSG: the state is
+ * incomplete; -ENOMEM. */
+int step_state__restore(struct step *s, const struct saved *v, size_t len, unsigned lost);
 
 #endif

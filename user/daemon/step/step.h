@@ -160,6 +160,16 @@ struct step_env {
 	struct job_uses *uses;	       /* NULL: nobody asks for metrics */
 };
 
+/* What is missing as a jobprofd could not go on with the counts of the one before. */
+struct step_loss {
+	uint64_t since_ns; /* boot time of the last row before, until this is told; 0: it is told */
+	uint64_t ns;	   /* how long nothing was counted, in all, */
+	unsigned families; /* of these */
+	uint64_t earlier_cpu_ns; /* CPU time that earlier maps have counted, as far as rows have it
+				  */
+	uint64_t missed_ns;	 /* kern__missed_ns() when the step was first seen */
+};
+
 struct step {
 	enum step_state state;
 	uint32_t slot, gen;
@@ -198,6 +208,7 @@ struct step {
 	unsigned next_table;	  /* the index at which the next search probably succeeds */
 	uint64_t grid[ALL_KINDS]; /* number of the interval the last row was in */
 	uint64_t rows, intervals, lost_rows;
+	struct step_loss loss;
 	uint64_t cut_bytes;	/* bytes that another program has cut off the journal */
 	unsigned late_requests; /* disk requests that were under way when its last row was taken */
 	int tasks_seen;

@@ -164,6 +164,32 @@ static void print_missed(double cpu_s, FILE *out)
 			report_text__time(cpu_s, time));
 }
 
+const char *report_head__lost_what(const struct report *r)
+{
+	const struct model_attr *what = NULL;
+
+	for (unsigned i = 0; !what && i < r->job->nparts; i++)
+		what = job_part__attr(&r->job->parts[i], "Lost Counts");
+	return what ? what->text : NULL;
+}
+
+static void print_lost(const struct report *r, FILE *out)
+{
+	double cpu_s = facts__job(r->facts, FACT_JOB_lost_cpu_s);
+	const char *what = report_head__lost_what(r);
+	report_number time, cpu;
+
+	if (!what) {
+		fputs(", counts lost: a restart or a damaged journal", out);
+		return;
+	}
+	fprintf(out, ", %s of ", report_text__time(facts__job(r->facts, FACT_JOB_lost_s), time));
+	print__escaped(out, what);
+	fputs(" counts lost at a restart", out);
+	if (cpu_s > 0)
+		fprintf(out, ", %s of CPU time", report_text__time(cpu_s, cpu));
+}
+
 #define FEW_ROWS 3 /* fewer rows show no rhythm */
 
 static void print_coverage(const struct report *r, FILE *out)
@@ -194,7 +220,7 @@ static void print_coverage(const struct report *r, FILE *out)
 		fprintf(out, ", %s of the time recorded", report_text__share(coverage, share));
 	print_missed(missed, out);
 	if (lost)
-		fputs(", counts lost: a restart or a damaged journal", out);
+		print_lost(r, out);
 	if (bad)
 		fprintf(out, ", %u file%s not readable", bad, report_text__s(bad));
 }

@@ -370,6 +370,9 @@ static json_t *coverage_json(const struct report *r)
 	json__set(o, "share", json__number(facts__job(r->facts, FACT_JOB_coverage)));
 	json__set(o, "lost_rows", json__number(facts__job(r->facts, FACT_JOB_lost_rows)));
 	json__set(o, "lost_counts", json__number(facts__job(r->facts, FACT_JOB_lost_counts)));
+	JSON_NUMBERS(o, {"lost_s", facts__job(r->facts, FACT_JOB_lost_s)},
+		     {"lost_cpu_s", facts__job(r->facts, FACT_JOB_lost_cpu_s)});
+	json__set(o, "lost_what", json__text(report_head__lost_what(r)));
 	json__set(o, "missed_cpu_s", json__number(facts__job(r->facts, FACT_JOB_missed_cpu_s)));
 	json__set(o, "rows", json_integer((json_int_t)r->job->rows));
 	JSON_NUMBERS(o, {"row_s", facts__job(r->facts, FACT_JOB_row_s)},

@@ -57,6 +57,9 @@ json_t *report_parts__json(const struct report_parts *p, const struct model_job 
 void report_head__print(const struct report *r, FILE *out);
 /* "core", or "CPU" where it may be a thread of one. */
 const char *report_head__core(const struct report *r);
+/* Of what counts were lost at a restart with other programs: "all", or families. NULL: of nothing,
+ * or that is not known. */
+const char *report_head__lost_what(const struct report *r);
 void report_findings__print(const struct report *r, FILE *out);
 void report_budget__print(const struct report *r, FILE *out);
 void report_alike__print(const struct report *r, FILE *out); /* goes on without a heading */

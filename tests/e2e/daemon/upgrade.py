@@ -1,0 +1,222 @@
+#!/usr/bin/python3
+# timeout: 900
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A jobprofd whose programs are not those of the one before: another build, or other settings. It goes on with what the earlier programs
+have counted; what it cannot go on with, the file and the page say in seconds."""
+
+import sys
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from faultlib import *
+from maplib import Maps
+
+SETTLE = 1
+
+
+class Load:
+    """Steps that work until they are ended: a task that sleeps and wakes, two that share what is left of the CPUs with many short
+    processes, and threads."""
+
+    def __init__(self, d, seconds):
+        self.d, self.dir = d, tmpdir("load")
+        self.kinds = {
+            "naps": ["jpduty", "-o", self.dir + "/naps", "0.002", "0.006"],
+            "spins": ["jpduty", "-o", self.dir + "/spins", "0.05", "0.05"],
+            "short processes": ["jpfork", "-d", seconds, "-p", "4", "-u", "300"],
+            "threads": ["jphold"] + ["threads=3", "naps=50"] * int(seconds * 3),
+        }
+        self.jobs = {kind: new_job() for kind in self.kinds}
+        self.steps = {kind: d.step(self.jobs[kind], 0, [tool(cmd[0])] + [str(c) for c in cmd[1:]])
+                      for kind, cmd in self.kinds.items()}
+
+    def cgroup(self, kind):
+        return self.d.v2_step(self.jobs[kind], 0) + "/user/task_0"
+
+    def end(self):
+        """ns of CPU time by the cgroups, when all tasks have ended: slurmstepd does not remove them meanwhile."""
+        for kind, step in self.steps.items():
+            step.send_signal(signal.SIGSTOP)
+            while not used_and_left(self.cgroup(kind)):
+                with open(self.cgroup(kind) + "/cgroup.procs") as f:
+                    for pid in f.read().split():
+                        tell(int(pid), signal.SIGTERM)
+                time.sleep(0.1)
+        used = {kind: cpu_stat_ns(self.cgroup(kind)) for kind in self.kinds}
+        for step in self.steps.values():
+            step.send_signal(signal.SIGCONT)
+        return used
+
+    def check(self, name, used):
+        for kind in self.kinds:
+            path = self.d.file(self.jobs[kind], 0)
+            counted, missed = whole(path, "Step", "CPUTime"), attrs_of(path).get("Missed CPU Time", 0)
+            is_near("%s, %s: CPU time is cpu.stat's" % (name, kind), counted + missed, used[kind] / 1e9, 0, 0.01)
+            is_true("%s, %s: the file says that nothing is lost" % (name, kind), is_whole(path), attrs_of(path).get("Restarted"))
+        for kind in ("naps", "spins"):
+            rows, account = task_rows(self.d.path(self.jobs[kind], 0)), read_account("%s/%s" % (self.dir, kind))
+            # waits before it comes to its cgroup, and after its account, are in one of them only
+            is_near("%s, %s: run delay is schedstat's" % (name, kind), rows["RunDelay"].sum(),
+                    account["schedstat.delay_ns"] / 1e9, 0, 0.06)
+            ours = int(rows["VolSwitches"].sum() + rows["InvolSwitches"].sum())
+            kernel = int(account["self.nvcsw"] + account["self.nivcsw"])
+            is_true("%s, %s: switches are the kernel's" % (name, kind), 0 <= ours - kernel <= 20, (ours, kernel))
+
+
+def tell(pid, sig):
+    try:
+        os.kill(pid, sig)
+    except ProcessLookupError:
+        pass  # it has just ended
+
+
+def is_whole(path):
+    attrs = attrs_of(path)
+    return "no count is lost" in attrs.get("Restarted", "") and not [a for a in attrs if a in ("Lost Time", "Lost Counts", "Lost CPU Time")]
+
+
+def restarts(name, times, change):
+    """change: called between a jobprofd that leaves and the next one, with its number."""
+    d = RootedDaemon("up", 0.2, nice=-10).start()
+    load = Load(d, times * 6)
+    for kind in load.kinds:
+        d.wait_said("profiling %d_0" % load.jobs[kind], 20)
+    time.sleep(SETTLE)
+    for i in range(times):
+        d.end(signal.SIGUSR1 if i % 2 else signal.SIGKILL)
+        change(d, i)
+        d.start()
+        time.sleep(0.3)
+    used = load.end()
+    is_equal(name + ": how often the next one went on with their counts", len(re.findall("goes on with the counts of another", d.said())), times)
+    load.check(name, used)
+    is_equal(name + ": nothing is lost by the log", re.findall(".*lost.*", d.said())[:3], [])
+    d.end()
+
+
+def other_settings():
+    """Sizes of tables, families and layouts of cgroups."""
+    def change(d, i):
+        d.configure(MaxSlots=(192, 128, 160)[i % 3], RingSize=(512, 256)[i % 2], CgroupPattern=None,
+                    ProfileHDF5Default=("all,stack", "All")[i % 2])
+        d.patterns = [d.root + "/box/box-*//t-*"] * (i % 2)
+
+    restarts("other settings", 4, change)
+
+
+# What a later build may look like: fields come, and change their places and sizes.
+CHANGES = (
+    ("bpf/jobprof.h", r"(define JP_ABI_VERSION) \d+", r"\1 1000"),
+    ("bpf/maps.bpf.h", r"\tu64 cpu_ns;\n(\tu64 move_cpu_ns;[^\n]*\n\tu64 run_delay_ns;\n)", r"\tu64 novel;\n\1\tu64 cpu_ns;\n"),
+    ("bpf/maps.bpf.h", r"(\tu64 user_ns;\n)(\tu64 system_ns;\n)", r"\2\tu32 novel32[3];\n\tu32 novel_pad;\n\1"),
+    ("bpf/abi/sched.h", r"(\t__u64 cpu_ns;\n)(\t__u64 run_delay_ns;\n)(\t__u64 vol_switches;\n)", r"\3\2\1"),
+    ("bpf/abi/account.h", r"(struct jp_acct \{\n)", r"\1\t__u64 novel;\n"),
+    ("bpf/abi/account.h", r"== 272 \+", r"== 280 +"),
+    ("bpf/abi/account.h", r"(\t__u64 cpu_ns;\n)(\t__u64 run_delay_ns;\n)", r"\2\1"),
+    ("bpf/abi/slot.h", r"(\t__u64 cgroup_id;\n)(\t__u32 hier;\n)(\t__s32 gtid;\n)", r"\3\2\1\t__u64 novel;\n"),
+    ("bpf/abi/slot.h", r"== 120 \+ JP_PATH", r"== 128 + JP_PATH"),
+    ("bpf/abi/slot.h", r"(\t__u16 component;[^\n]*\n)(\t__u8 kind;[^\n]*\n\t__u8 flags;[^\n]*\n)", r"\2\1"),
+)
+
+
+def build_other():
+    """jobprofd of a build whose BPF structs are other ones."""
+    top = tmpdir("other")
+    for name in ("Makefile", "bpf", "user", "schemas", "skel", "tests", "scripts", "conf", "web"):
+        if os.path.isdir(os.path.join(ROOT, name)):
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(top, name), ignore=shutil.ignore_patterns("node_modules", "build"))
+        elif os.path.exists(os.path.join(ROOT, name)):
+            shutil.copy(os.path.join(ROOT, name), top)
+    for name, old, new in CHANGES:
+        path = os.path.join(top, name)
+        with open(path) as f:
+            text, n = re.subn(old, new, f.read(), count=1)
+        if not n:
+            raise Failed("%s has no %s: CHANGES is to be adapted" % (name, old))
+        with open(path, "w") as f:
+            f.write(text)
+    cc = ["CC=ccache gcc"] if shutil.which("ccache") else []
+    made = subprocess.run(["make", "-s", "-j2", "B=build", *cc, "build/jobprofd"], cwd=top, capture_output=True, text=True, timeout=900)
+    if made.returncode:
+        raise Failed("the other build: " + made.stderr[-1500:])
+    return os.path.join(top, "build/jobprofd")
+
+
+@in_full
+def other_build():
+    """There and back, 20 times."""
+    programs = (build_other(), JOBPROFD)
+
+    def change(d, i):
+        d.program = programs[i % 2]
+
+    restarts("other build", 20, change)
+
+
+def counted_task(**settings):
+    """A step of one task that parks when jobprofd has left, with CPU time behind it that no row has."""
+    d, job, h = RootedDaemon("cannot", 0.2, **settings).start(), new_job(), Holds("0")
+    cgroup = d.v2_step(job, 0)
+    os.makedirs(os.path.dirname(cgroup))
+    d.wakes()
+    s = Stepd(job, 0, h.cmd("spin=0.2", "park", "spin=0.4", "park", "spin=0.1", "park"), v2_task(cgroup))
+    h.wait()
+    time.sleep(SETTLE)
+    left = time.monotonic()
+    d.end(signal.SIGKILL)
+    h.go()
+    h.wait()
+    return d, job, h, s, cgroup, left
+
+
+def end_of_task(d, job, h, s, cgroup):
+    """The file, the page, what is found of the file by jobprof show, and ns of CPU time by the cgroup."""
+    time.sleep(SETTLE)
+    h.go()
+    h.wait()
+    used = cpu_stat_ns(cgroup + "/user/task_0") / 1e9
+    h.go()
+    s.end()
+    path = d.file(job, 0)
+    d.end()
+    page, shown = (subprocess.run([JOBPROF, verb, path], capture_output=True, text=True).stdout for verb in ("report", "show"))
+    return path, page, shown, used
+
+
+def cannot_go_on():
+    """The numbers in the maps mean other things, by their version."""
+    d, job, h, s, cgroup, left = counted_task()
+    maps = Maps(d.pin)
+    raw = bytearray(maps.get("jp_control", 0))
+    struct.pack_into("<I", raw, 0, 1)
+    maps.put("jp_control", 0, bytes(raw))
+    d.start()
+    away = time.monotonic() - left
+    path, page, shown, used = end_of_task(d, job, h, s, cgroup)
+    attrs = attrs_of(path)
+    counted, lost = whole(path, "Step", "CPUTime"), attrs.get("Lost CPU Time", 0)
+    is_true("cannot go on: the log has the reason", re.search("cannot be taken over: its numbers mean other things", d.said()), d.said()[-1500:])
+    is_true("cannot go on: some is lost", lost > 0.01, (counted, lost, used))
+    is_near("cannot go on: what is counted, and what is lost by the file, are cpu.stat's", counted + lost, used, 0, 0.01)
+    is_near("cannot go on: for how long", attrs.get("Lost Time", 0), away, 0, 0.7)
+    is_equal("cannot go on: of what", attrs.get("Lost Counts"), "all")
+    is_true("cannot go on: the page says how many seconds of what",
+            re.search(r", \d[\d.]* m?s of all counts lost at a restart, \d[\d.]* m?s of CPU time", page) and "none missing" not in page, page[:600])
+    is_true("cannot go on: jobprof show, too", re.search("^Lost Time: ", shown, re.M) and re.search("^Lost CPU Time: ", shown, re.M), shown[:1500])
+
+
+def other_events():
+    """What is counted by number is of no use where the numbers are of other events. All else goes on."""
+    d, job, h, s, cgroup, left = counted_task(PerfEvents="cpu-clock,context-switches")
+    d.configure(PerfEvents="context-switches,cpu-clock")
+    d.start()
+    path, page, _, used = end_of_task(d, job, h, s, cgroup)
+    attrs = attrs_of(path)
+    is_near("other events: CPU time is cpu.stat's", whole(path, "Step", "CPUTime"), used, 0, 0.01)
+    is_equal("other events: the file says what is lost", attrs.get("Lost Counts"), "perf")
+    is_true("other events: the page says how many seconds of it",
+            re.search(r", \d[\d.]* m?s of perf counts lost at a restart", page) and "none missing" not in page, page[:600])
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_tests((other_settings, other_build))
+    run_together((cannot_go_on, other_events))
