@@ -46,7 +46,7 @@ def as_scontrol_says():
             is_equal("queue, %s: state" % what, r["state"], s["JobState"])
             is_equal("queue, %s: who and where" % what, [r["user"], r["partition"]], [s["UserId"].split("(")[0], s["Partition"]])
             is_equal("queue, %s: what it has" % what, [r["nodes"], r["cores"]], [int(s["NumNodes"].split("-")[0]), int(s["NumCPUs"].split("-")[0])])
-            is_equal("queue, %s: its limit" % what, r["limit_s"], None if s["TimeLimit"] == "UNLIMITED" else seconds(s["TimeLimit"]))
+            is_equal("queue, %s: its limit" % what, r["limit_s"], None if s["TimeLimit"] in ("UNLIMITED", "365-00:00:00") else seconds(s["TimeLimit"]))
             if s["JobState"] == "PENDING":
                 is_equal("queue, %s: why it waits" % what, r["reason"], s["Reason"].split(",")[0])
             else:
