@@ -29,12 +29,15 @@ def columns():
     path = Run(["/bin/sleep", "1.2"], 0.5).end()
     with h5py.File(path, "r") as f:
         node = f[next(iter(f))]
+        described = node["Columns"][()]
         for series, table in (("Tasks", node["Tasks"]["0"]), ("Step", node["Step"]), ("CPU", node["CPU"]),
                               ("RunLatency", node["RunLatency"]["0"]), ("BlkLatency", node["BlkLatency"]["0"])):
             shape = Shape(series, ("FILES",))
             is_equal("columns of " + series, shape.dtype, table.dtype)
+            of = {r["Column"]: r for r in described if r["Table"].decode() == series}
             for name, value in shape.attrs:
-                is_equal("%s of %s" % (name, series), list(value), list(table.attrs[name]))
+                got = [of[c.encode()][name.split()[1].rstrip("s")] for c in table.dtype.names]
+                is_equal("%s of %s" % (name, series), list(value), got)
 
 
 def sums():
