@@ -157,6 +157,17 @@ run {1}
 """.format(cells, steps, more)
 
 
+def is_hardened(unit, most):
+    """Skips the rest where systemd cannot say how exposed the unit's service is."""
+    if not shutil.which("systemd-analyze"):
+        raise Skipped("there is no systemd-analyze")
+    p = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", unit], capture_output=True, text=True)
+    level = re.search(r"exposure level for \S+: ([\d.]+)", p.stdout)
+    if not level:
+        raise Skipped("systemd-analyze knows no --offline: " + p.stderr.strip())
+    is_true("%s: exposure of at most %g" % (os.path.basename(unit), most), float(level[1]) <= most, level[0])
+
+
 def table(path, name):
     """A table of the file's one node: "Step", "Tasks/0" ... as a structured array."""
     with _reading, h5py.File(path, "r") as f:

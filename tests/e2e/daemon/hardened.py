@@ -49,17 +49,10 @@ def programs():
 
 
 def unit():
-    if not shutil.which("systemd-analyze"):
-        raise Skipped("there is no systemd-analyze")
     path = os.path.join(tmpdir(), "jobprofd.service")
     with open(UNIT) as f, open(path, "w") as out:
         out.write(f.read().replace("@PREFIX@", os.path.dirname(JOBPROFD)).replace("/sbin/", "/").replace("@SYSCONFDIR@", "/etc"))
-    r = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", path],
-                       capture_output=True, text=True)
-    level = re.search(r"exposure level for \S+: ([\d.]+)", r.stdout)
-    if not level:
-        raise Skipped("systemd-analyze knows no --offline: " + r.stderr.strip())
-    is_true("unit: exposure of at most %g" % EXPOSURE_MAX, float(level[1]) <= EXPOSURE_MAX, level[0])
+    is_hardened(path, EXPOSURE_MAX)
 
 
 def settings_of_unit():

@@ -374,11 +374,7 @@ def units():
         raise Skipped("there is no systemd-analyze")
     p = subprocess.run(["systemd-analyze", "verify", "--man=no", *paths], capture_output=True, text=True)
     is_equal("units: systemd finds nothing wrong", [line for line in p.stderr.splitlines() if "jobprof-expire" in line], [])
-    p = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", paths[0]], capture_output=True, text=True)
-    level = re.search(r"exposure level for \S+: ([\d.]+)", p.stdout)
-    if not level:
-        raise Skipped("systemd-analyze knows no --offline: " + p.stderr.strip())
-    is_true("units: exposure of at most %g" % (EXPOSURE_MAX + 2), float(level[1]) <= EXPOSURE_MAX + 2, level[0])
+    is_hardened(paths[0], EXPOSURE_MAX + 2)
 
 
 if __name__ == "__main__":

@@ -29,13 +29,7 @@ def unit():
     path = os.path.join(tmpdir("unit"), "jobprof-index.service")
     with open(path, "w") as f:
         f.write(text)
-    if not shutil.which("systemd-analyze"):
-        raise Skipped("there is no systemd-analyze")
-    p = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", path], capture_output=True, text=True)
-    level = re.search(r"exposure level for \S+: ([\d.]+)", p.stdout)
-    if not level:
-        raise Skipped("systemd-analyze knows no --offline: " + p.stderr.strip())
-    is_true("unit: exposure of at most %g" % EXPOSURE_MAX, float(level[1]) <= EXPOSURE_MAX, level[0])
+    is_hardened(path, EXPOSURE_MAX)
 
 
 def public(top):
