@@ -132,6 +132,32 @@ def nodes_have_their_own_second():
         is_equal("a clean end", d.end(), 0)
 
 
+@in_full
+def young_steps():
+    """Of a young step the second version comes when the step is twice as old as at the first."""
+    d = Daemon(interval=1, PublishInterval=200, NodeTables=None).start()
+    job, seen = new_job(), []
+    base = tree.job(job)
+    s = Stepd(job, 0, ["sleep", 150], v2_task(base + "/step_0"))
+    began = time.monotonic()
+    path = os.path.join(d.hdf5, "root", ".%d_0_%s.h5" % (job, NODE))
+
+    def two():
+        inode = os.path.exists(path) and os.stat(path).st_ino
+        if inode and inode not in [i for i, _ in seen]:
+            seen.append((inode, time.monotonic() - began))
+        return len(seen) == 2
+
+    wait_until(two, 140, "two versions")
+    first, second = (t for _, t in seen)
+    is_true("the first version after 30 to 60 s", 29 < first < 63, first)
+    is_near("the second one in twice that time", second, 2 * first, 0, 3)
+    s.proc.terminate()
+    s.end()
+    d.file(job, 0)
+    is_equal("a clean end", d.end(), 0)
+
+
 def nothing_to_look_at():
     for settings in ({"LiveFiles": "no"}, {"PublishInterval": "0"}):
         d = Daemon(**{"PublishInterval": 1, **settings}).start()
@@ -148,4 +174,4 @@ def nothing_to_look_at():
 
 
 if __name__ == "__main__":
-    run_tests([a_small_job, nothing_to_look_at, nodes_have_their_own_second])
+    run_tests([a_small_job, nothing_to_look_at, nodes_have_their_own_second, young_steps])

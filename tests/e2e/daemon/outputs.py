@@ -268,16 +268,17 @@ def runs_do_not_speak_for_others():
     state, out = tmpdir("state"), tmpdir("out")
     run = start(run_cmd("sleep", "30", out=out, state=state), stderr=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL)
+    sockets = "/run/jobprof/run-%d.sock*" % run.pid
     wait_until(lambda: glob.glob(state + "/runs/*.journal"), 20, "its journal")
-    time.sleep(0.5)
+    wait_until(lambda: glob.glob(sockets), 20, "its sockets")
     for pid in children(run.pid) + [run.pid]:
         os.kill(pid, signal.SIGKILL)
     run.wait()
     shutil.rmtree(out)
-    left = glob.glob("/run/jobprof/run-%d.sock*" % run.pid)
+    left = glob.glob(sockets)
     p = sh(run_cmd("true", out=tmpdir("other"), state=state))
     is_equal("a later run removes the sockets of a killed one",
-             (len(left) > 0, glob.glob("/run/jobprof/run-%d.sock*" % run.pid)), (True, []))
+             (len(left) > 0, glob.glob(sockets)), (True, []))
     is_equal("a later run says nothing of an earlier one's directory", (p.returncode, p.stderr),
              (0, ""))
     is_equal("the earlier one's journal stays", len(glob.glob(state + "/runs/*.journal")), 1)

@@ -132,7 +132,7 @@ static const struct config_key keys[] = {
 	{"LiveFiles", YES_NO(live_files, bools), "yes", NULL, KEY_RELOAD,
 	 "yes: running steps have files, which jobprof running, top, seff and serve read; no: files come when steps have ended."},
 	{"PublishInterval", INTERVAL(publish_interval, 1, 86400), "600", NULL, KEY_RELOAD,
-	 "Seconds between versions of a running step's file, of which the first comes after 30 to 60 s; 0: as LiveFiles=no."},
+	 "Seconds between versions of a running step's file; a young step's come sooner; 0: as LiveFiles=no."},
 	{"CgroupPattern", PATTERNS, NULL, "Slurm's layouts only", 0,
 	 "Another layout of cgroups: /path/to/step-*, or /path/step-*//task-*; up to 8 times."},
 	{"CgroupRoot", PATH(cgroup_root), NULL,

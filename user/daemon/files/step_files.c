@@ -265,7 +265,8 @@ static bool name_in_use(const struct step *steps, const struct pending_file *pen
 }
 
 /* When the next version is due. The nodes of a step begin together, and write into one directory:
- * each has its own place in the interval, by its name. */
+ * each has its own place in the interval, by its name. Who starts a step looks at it soon: a young
+ * one has its next version when it is twice as old. */
 static uint64_t live_due(const struct step *s, const char *node, uint64_t every)
 {
 	const uint64_t hash = id__mix(id__of_text(node), 0),
@@ -275,6 +276,8 @@ static uint64_t live_due(const struct step *s, const char *node, uint64_t every)
 
 	if (!s->pub.started_ns)
 		return s->start_boot_ns + first + (uint64_t)(part * (double)first);
+	if (s->pub.started_ns < s->start_boot_ns + every / 2)
+		return 2 * s->pub.started_ns - s->start_boot_ns;
 	due = s->start_boot_ns + (uint64_t)(part * (double)every);
 	return due < earliest ? due + (earliest - due + every - 1) / every * every : due;
 }
