@@ -123,6 +123,42 @@ def roots(root):
             "DevRoot": root + "/dev"}
 
 
+class Gpus:
+    """What the stand-in for NVIDIA's library says: GPU 0 draws 200 W, GPU 1 100 W."""
+
+    WATTS = (200, 100)
+
+    def __init__(self):
+        self.path = os.path.join(tmpdir("gpus"), "gpus")
+        self.begin = time.time()
+        self.processes = []
+        self.over = False
+        self.write()
+        self.thread = threading.Thread(target=self.work)
+        self.wrap = ["env", "LD_LIBRARY_PATH=" + os.path.join(BUILD, "tests/stub"), "JOBPROF_STUB_GPUS=" + self.path]
+
+    def write(self):
+        t = time.time() - self.begin
+        lines = ["energy %d %d" % (i, w * t * 1000) for i, w in enumerate(self.WATTS)]
+        lines += ["process %d %d %d %d" % p for p in self.processes]
+        with open(self.path + ".new", "w") as f:
+            f.write("\n".join(lines) + "\n")
+        os.rename(self.path + ".new", self.path)
+
+    def work(self):
+        while not self.over:
+            self.write()
+            time.sleep(0.005)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *args):
+        self.over = True
+        self.thread.join()
+
+
 WATTS = 150
 
 

@@ -12,6 +12,7 @@ import urllib.parse
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from controllib import *
 import socketlib as c
+from machinelib import Gpus, Meter, machine, roots
 from metricslib import *
 
 NOBODY, OTHER = pwd.getpwnam("nobody").pw_uid, pwd.getpwnam("daemon")
@@ -117,6 +118,35 @@ def restarted():
     s.end()
     x.end()
     mine.end()
+
+
+def energy_and_gpus():
+    """Joules are those of the counters, a job's GPUs are as busy as the library says, and two of them are half as much."""
+    root = machine("intel-2s")
+    with Meter(root) as meter, Gpus() as gpus:
+        mine = Daemon(interval=0.5, wrap=gpus.wrap, **roots(root)).start()
+        x, jobs = Exporter(mine), [new_job(), new_job()]
+        steps = []
+        for j, held in zip(jobs, (1, 2)):
+            h = Holds("0")
+            steps.append((Stepd(j, 0, h.cmd("park"), v2_task(tree.job(j) + "/step_0", ["-e", "SLURM_GPUS_ON_NODE=%d" % held])), h))
+            h.wait()
+        gpus.processes = [(i, h.all[0].pid, 100 << 20, 60) for i, (_, h) in enumerate(steps)]
+        part = lambda got, p: of(got, "node_energy_joules_total", part=p)
+        wait_until(lambda: part(x.series(), "gpu") and of(x.series(), "job_gpu_busy_ratio", jobid=str(jobs[0])), 20, "energy of GPUs, and use of them")
+        before, began = x.series(), time.time_ns()
+        time.sleep(4)
+        after, ended = x.series(), time.time_ns()
+        for p, wanted in (("package", meter.joules("pkg", began, ended)), ("dram", meter.joules("dram", began, ended)), ("gpu", 300 * (ended - began) / 1e9)):
+            is_near("energy: " + p, part(after, p) - part(before, p), wanted, 0.4, 1)  # each is as of a last row
+        is_equal("energy: nothing measures the whole node", part(after, "node"), None)
+        is_equal("GPUs: busy, one of one and one of two", [round(of(after, "job_gpu_busy_ratio", jobid=str(j)), 2) for j in jobs], [0.6, 0.3])
+        is_equal("GPUs, energy: promtool", promtool("check", "metrics", text=x.get()[2]).stdout, "")
+        for s, h in steps:
+            h.go()
+            s.end()
+        x.end()
+        mine.end()
 
 
 def names():
@@ -324,7 +354,7 @@ def main():
     global d
     need_bpf()
     d = Daemon(INTERVAL, -10, PublishInterval=1).start()
-    run_tests((values, steps_add_up, restarted, names, readers, user, calls, file, absent, scraped, status, many))
+    run_tests((values, steps_add_up, restarted, energy_and_gpus, names, readers, user, calls, file, absent, scraped, status, many))
     d.end()
 
 

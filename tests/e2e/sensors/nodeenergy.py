@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
-from machinelib import Meter, machine, roots
+from machinelib import Gpus, Meter, machine, roots
 
 COLUMNS = ["ElapsedTime", "EpochTime", "Power", "NodeEnergy", "PkgEnergy", "DramEnergy",
            "GpuEnergy", "StepEnergy", "StepStatic", "StepDynamic", "StepEnergyLow",
@@ -188,48 +188,11 @@ def a_cpuset_says_whose_cores():
     is_true("cpuset: every row conserves", conserves(rows) < 1e-9, rows)
 
 
-class Gpus:
-    """What the stand-in for NVIDIA's library says: GPU 0 draws 200 W, GPU 1 100 W."""
-
-    WATTS = (200, 100)
-
-    def __init__(self):
-        self.path = os.path.join(tmpdir("gpus"), "gpus")
-        self.begin = time.time()
-        self.processes = []
-        self.over = False
-        self.write()
-        self.thread = threading.Thread(target=self.work)
-
-    def write(self):
-        t = time.time() - self.begin
-        lines = ["energy %d %d" % (i, w * t * 1000) for i, w in enumerate(self.WATTS)]
-        lines += ["process %d %d %d %d" % p for p in self.processes]
-        with open(self.path + ".new", "w") as f:
-            f.write("\n".join(lines) + "\n")
-        os.rename(self.path + ".new", self.path)
-
-    def work(self):
-        while not self.over:
-            self.write()
-            time.sleep(0.005)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *args):
-        self.over = True
-        self.thread.join()
-
-
 def gpus_go_to_who_uses_them():
     """One has GPU 0 for itself and a quarter of GPU 1, the other the rest of that."""
     root = machine("intel-2s")
-    env = ["env", "LD_LIBRARY_PATH=" + os.path.join(BUILD, "tests/stub")]
     with Meter(root), Gpus() as gpus:
-        d = Daemon(interval=0.5, wrap=env + ["JOBPROF_STUB_GPUS=" + gpus.path],
-                   **roots(root)).start()
+        d = Daemon(interval=0.5, wrap=gpus.wrap, **roots(root)).start()
         steps = []
         for i in range(2):
             job, h = new_job(), Holds(["0"])
