@@ -27,6 +27,7 @@
 #define DAYS	 30
 #define SINCE	 "since=30d"
 #define TEXT_MAX (256u << 20)
+#define PAGE_S	 120 /* of one page: a user's file may never end, or hang */
 
 struct options {
 	struct site_args site;
@@ -111,6 +112,7 @@ _Noreturn static void answer(const struct folder *f, const char *address, int ou
 		 f->kind == OF_USER    ? f->name
 		 : f->kind == OF_STAFF ? "root"
 				       : "");
+	alarm(PAGE_S);
 	if (dup2(out, STDOUT_FILENO) >= 0 && !http_address__parse(&r.address, address))
 		status = serve_page__answer((void *)&f->b->site, &r, &type);
 	_exit(status == 200 && !fflush(stdout) ? 0 : 1);
