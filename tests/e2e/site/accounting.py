@@ -258,7 +258,7 @@ def is_alive(pid):
 def what_hangs_is_stopped():
     sacct, db = Sacct([job(1, T0)]), new_db()
     began = time.monotonic()
-    status, out, said = sacct.sync(db, "--wait", "0.5", mode="hang")
+    status, out, said = sacct.sync(db, "--wait", "3", mode="hang")
     is_true("it is an error, said once", status == 1 and said.count("\n") == 1 and "has not answered" in said, said)
     with open(sacct.dir + "/hung") as f:
         pids = [int(p) for p in f.read().split()]
