@@ -89,7 +89,7 @@ struct journal {
 	uint64_t replaced; /* see journal__replaced() */
 };
 
-/* Room for n more bytes at the end of the frame, zeroed; NULL without memory. */
+/* Room for n more bytes at the end of the frame; NULL without memory. */
 static char *frame_grow(struct journal *j, size_t n)
 {
 	size_t want = j->len + n;
@@ -108,12 +108,11 @@ static char *frame_grow(struct journal *j, size_t n)
 		j->cap = cap;
 	}
 	at = j->buf + j->len;
-	memset(at, 0, n);
 	j->len = want;
 	return at;
 }
 
-/* A record of len payload bytes for the caller to fill. */
+/* A record of len payload bytes for the caller to fill, all of them. */
 static int record_new(struct journal *j, enum journal_type type, size_t len, void **payload)
 {
 	size_t start = j->len ? 0 : sizeof(struct frame_header);
@@ -127,9 +126,10 @@ static int record_new(struct journal *j, enum journal_type type, size_t len, voi
 	p = frame_grow(j, start + padded);
 	if (!p)
 		return -ENOMEM;
+	memset(p, 0, start);
 	h = (struct record_header *)(p + start);
-	h->type = type;
-	h->len = len;
+	memset(p + start + padded - 8, 0, 8);
+	*h = (struct record_header){.type = type, .len = len};
 	*payload = h + 1;
 	return 0;
 }
@@ -450,9 +450,7 @@ int journal__series(struct journal *j, uint16_t id, const char *name, bool group
 	if (err)
 		return err;
 	s = p;
-	s->id = id;
-	s->ncols = ncols;
-	s->grouped = grouped;
+	*s = (struct series_payload){.id = id, .ncols = ncols, .grouped = grouped};
 	at = put_str((char *)(s + 1), name);
 	for (unsigned i = 0; i < ncols; i++) {
 		*at++ = cols[i]->type;
@@ -476,8 +474,7 @@ int journal__table(struct journal *j, uint32_t id, uint16_t series, const char *
 	if (err)
 		return err;
 	t = p;
-	t->id = id;
-	t->series = series;
+	*t = (struct table_payload){.id = id, .series = series};
 	put_str((char *)(t + 1), name);
 	return 0;
 }

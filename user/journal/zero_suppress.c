@@ -5,6 +5,17 @@
 #include <stdbool.h>
 
 #define GROUP 64
+#define FEW   8
+_Static_assert(GROUP % FEW == 0, "whole parts");
+
+static bool are_zero(const uint64_t w[FEW])
+{
+	uint64_t any = 0;
+
+	for (int i = 0; i < FEW; i++)
+		any |= w[i];
+	return !any;
+}
 
 size_t zero_suppress__pack(const uint64_t *in, size_t n, uint64_t *out, size_t max)
 {
@@ -17,6 +28,10 @@ size_t zero_suppress__pack(const uint64_t *in, size_t n, uint64_t *out, size_t m
 		if (used + of > max)
 			return 0;
 		for (i = 0; i < of; i++) {
+			if (i % FEW == 0 && of - i >= FEW && are_zero(&in[at + i])) {
+				i += FEW - 1;
+				continue;
+			}
 			out[used] = in[at + i];
 			bits |= (uint64_t) !!in[at + i] << i;
 			used += !!in[at + i];

@@ -3,15 +3,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sample/rows.h"
 
 /*
  * Seconds are stored as multiples of 2^-20 s: a quotient by 10^9 fills the mantissa with noise that
  * does not compress. The running total is rounded, not the difference, so a column's sum is exact.
+ * Whole seconds apart, so that the rest needs no 128 bits, whose division is a call.
  */
 static uint64_t ticks20(uint64_t ns)
 {
-	return (uint64_t)(((unsigned __int128)ns << 20) / 1000000000u);
+	return (ns / NSEC_PER_SEC << 20) + (ns % NSEC_PER_SEC << 20) / NSEC_PER_SEC;
 }
 
 static double seconds_between(uint64_t now, uint64_t prev)
@@ -149,8 +151,6 @@ static double float_cell(const struct row_context *c, const struct reading *prev
 		return now->cg[col->arg] * col->scale;
 	case HOW_CGROUP_DELTA:
 		return (now->cg[col->arg] - prev->cg[col->arg]) * col->scale;
-	case HOW_BUCKET:
-		return (double)(now->hist[col->arg] - prev->hist[col->arg]);
 	case HOW_PMU:
 		return scaled_count(c, prev, now, col->arg);
 	case HOW_PMU_RUNNING:
@@ -204,7 +204,9 @@ void rows__fill(const struct row_context *c, const struct reading *prev, const s
 	unsigned i;
 
 	for (i = 0; i < ncols; i++) {
-		if (cols[i]->type == COL_U64)
+		if (cols[i]->how == HOW_BUCKET && !is_unknown(c, cols[i])) /* most cells */
+			out[i].f = (double)(now->hist[cols[i]->arg] - prev->hist[cols[i]->arg]);
+		else if (cols[i]->type == COL_U64)
 			out[i].u = integer_cell(c, prev, now, cols[i]);
 		else
 			out[i].f = float_cell(c, prev, now, cols[i]);

@@ -641,6 +641,13 @@ int snapshot__take(struct snapshot *s)
 {
 	int pass, err;
 
+	if (s->taken) {
+		struct totals *before = s->prev;
+
+		s->prev = s->now;
+		s->now = before;
+		s->taken = false;
+	}
 	kern__flush(s->k, s->boot_ns ? (clock__boot_ns() - s->boot_ns) / FLUSH_PART : 0);
 	for (pass = 0; pass < PASSES; pass++) {
 		s->boot_ns = clock__boot_ns();
@@ -665,8 +672,8 @@ int snapshot__take(struct snapshot *s)
 
 		snapshot_sum_wait(&s->now[i]);
 		totals__clamp(&s->now[i], &s->prev[i]);
-		s->prev[i] = s->now[i];
 	}
+	s->taken = true;
 	return 0;
 }
 

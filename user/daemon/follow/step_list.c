@@ -14,6 +14,7 @@
 #include "daemon/record/step_bursts.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_stacks.h"
+#include "daemon/record/step_tables.h"
 #include "daemon/step/step_ask.h"
 #include "sample/counters.h"
 #include "sensor/node/cgroup.h"
@@ -59,7 +60,7 @@ void step__free(struct step *s)
 	journal__free(s->journal);
 	publication__end(&s->pub);
 	for (i = 0; i < s->ntables; i++)
-		free(s->tables[i].last);
+		step_table__free(&s->tables[i]);
 	request__free(s->req);
 	cgroup_files__free(s->cg);
 	step_sensors__free(s->sensors);

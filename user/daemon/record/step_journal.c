@@ -28,9 +28,12 @@ static void end_tables(struct step *s, enum frame_end end)
 		struct table *t = &s->tables[i];
 
 		journaled__end_frame(&t->declared, end);
-		if (t->in_frame && end == FRAME_WRITTEN) {
-			step__copy_reading(&t->prev, &t->now, t->kind);
-			t->between = rows__between(&t->prev.totals);
+		if (t->in_frame && end == FRAME_WRITTEN && t->prev) {
+			struct reading *was = t->prev;
+
+			t->prev = t->now;
+			t->now = was;
+			t->between = rows__between(&t->prev->totals);
 			t->life = t->life_now;
 		}
 		if (end == FRAME_LOST)
@@ -92,7 +95,7 @@ static int write_frame(struct step *s)
 
 	if (s->reduced && !s->closing && now < s->next_row_ns)
 		return -EDQUOT;
-	err = journal__commit(s->journal);
+	err = s->frame.err ?: journal__commit(s->journal);
 	s->unwritable = err;
 	if (!err && s->reduced)
 		s->next_row_ns = now + REDUCED_NS;

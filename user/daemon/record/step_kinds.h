@@ -8,11 +8,12 @@
 #include "daemon/step/step.h"
 #include "sample/counters.h"
 
-/* A kind of table: its series, its interval, and the histogram from which its rows are made. */
+/* A kind of table: its series, its interval, and the readings from which its rows are made. */
 struct step_kind {
 	const char *name;
 	enum freq_name freq;
-	bool is_hist; /* rows are made of a histogram, not of totals */
+	int counts_as; /* the kind whose tables have these readings; it has the same interval */
+	bool is_hist;  /* rows are made of a histogram, not of totals */
 	enum hist hist;
 };
 

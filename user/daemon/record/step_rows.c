@@ -2,6 +2,7 @@
 /* Rows of a step: adds up slots per task, and stores the last reading of each table. */
 #include "daemon/record/record.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,24 +50,40 @@ static void put_all(struct journal *j, const struct table *t, const struct task_
 		journal__table_attr_str(j, t->id, texts[i].name, texts[i].text);
 }
 
+static int number_of(const struct slot_owner *owner, int kind)
+{
+	return step_kinds[kind].counts_as == KIND_RANKS ? owner->rank : owner->gtid;
+}
+
+/* Which slot of s->slots, from number i on, counts for the task or rank, or for the step:
+ * s->nslots: none. */
+static unsigned next_slot(const struct step *s, int kind, int gtid, unsigned i)
+{
+	while (i < s->nslots && gtid != JP_GTID_NONE && number_of(&s->slot_owners[i], kind) != gtid)
+		i++;
+	return i;
+}
+
+#define for_each_slot_of(i, s, kind, gtid)                              \
+	for (unsigned i = next_slot(s, kind, gtid, 0); i < (s)->nslots; \
+	     i = next_slot(s, kind, gtid, i + 1))
+
 /* A task may have several slots; a rank's programs of one number share one. */
 static struct lifetime lifetime_of(const struct step *s, const struct snapshot *snap,
 				   const struct table *t)
 {
 	struct lifetime life = {};
 
-	for (unsigned i = 0; i < s->nslots; i++) {
-		const struct slot_owner *owner = &s->slot_owners[i];
+	for_each_slot_of(i, s, t->kind, t->gtid)
+	{
 		const struct jp_slot *info = snapshot__slot(snap, s->slots[i]);
 
-		if ((t->kind == KIND_RANKS ? owner->rank : owner->gtid) != t->gtid)
-			continue;
 		if (!life.from_ns || info->start_ns < life.from_ns)
 			life.from_ns = info->start_ns;
 		if (info->left_ns > life.to_ns)
 			life.to_ns = info->left_ns;
 	}
-	if (t->now.totals.v[T_THREADS])
+	if (t->now->totals.v[T_THREADS])
 		life.to_ns = 0;
 	return life;
 }
@@ -103,105 +120,108 @@ static void task_attrs_put(struct step *s, const struct snapshot *snap)
 	}
 }
 
-/* The number of the table of that kind that a slot counts for. */
-static int number_of(const struct step *s, int kind, unsigned i)
-{
-	bool of_rank = kind == KIND_RANKS || kind == KIND_RANK_BUDGET ||
-		       kind == KIND_RANK_CULPRITS || kind == KIND_RANK_SAMPLES;
-
-	return of_rank ? s->slot_owners[i].rank : s->slot_owners[i].gtid;
-}
-
-static void sum_hist(const struct step *s, const struct step_env *env, int kind, int gtid,
+static void add_slot(const struct step_env *env, int kind, uint32_t slot, bool first,
 		     struct reading *now)
 {
+	const struct totals *totals = snapshot__totals(env->snap, slot);
 	uint64_t hist[HIST_CELLS];
-	unsigned i, b;
 
-	if (!step_kinds[kind].is_hist)
-		return;
-	memset(now->hist, 0, sizeof(now->hist));
-	for (i = 0; i < s->nslots; i++) {
-		if (number_of(s, kind, i) != gtid)
-			continue;
-		counters__hist(env->k, step_kinds[kind].hist, s->slots[i], hist);
-		for (b = 0; b < HIST_CELLS; b++)
+	if (step_kinds[kind].is_hist) {
+		counters__hist(env->k, step_kinds[kind].hist, slot, first ? now->hist : hist);
+		for (unsigned b = 0; !first && b < HIST_CELLS; b++)
 			now->hist[b] += hist[b];
+	} else if (first) {
+		now->totals = *totals;
+	} else {
+		totals__add(&now->totals, totals);
 	}
 }
 
-/* Sums the slots of a task or rank, or of the step, without its cgroup. False: there is no slot. */
+/* Sums the slots of a task or rank, or of the step, without its cgroup: the totals or the histogram
+ * of that kind. began: when the first of them began. False: there is no slot. */
 static bool sum_slots(const struct step *s, const struct step_env *env, int kind, int gtid,
 		      struct reading *now, uint64_t *began)
 {
-	bool any = false;
-	unsigned i;
-
-	memset(&now->totals, 0, sizeof(now->totals));
-	*began = UINT64_MAX;
-	for (i = 0; i < s->nslots; i++) {
-		const struct jp_slot *info;
-
-		if (gtid != JP_GTID_NONE && number_of(s, kind, i) != gtid)
-			continue;
-		any = true;
-		info = snapshot__slot(env->snap, s->slots[i]);
-		if (info->start_ns < *began)
-			*began = info->start_ns;
-		totals__add(&now->totals, snapshot__totals(env->snap, s->slots[i]));
-	}
 	now->boot_ns = snapshot__boot_ns(env->snap);
-	if (any)
-		sum_hist(s, env, kind, gtid, now);
-	return any;
+	*began = UINT64_MAX;
+	for_each_slot_of(i, s, kind, gtid)
+	{
+		uint64_t start_ns = snapshot__slot(env->snap, s->slots[i])->start_ns;
+
+		add_slot(env, kind, s->slots[i], *began == UINT64_MAX, now);
+		if (start_ns < *began)
+			*began = start_ns;
+	}
+	return *began != UINT64_MAX;
 }
 
-/* Takes the totals from the main table of the same task or rank, if that has a row of this snapshot
- * that begins at the same instant: they were summed and clamped for it. */
-static bool take_totals(const struct step *s, const struct step_env *env, const struct table *t,
-			struct reading *now, unsigned *at)
+/* Takes the reading of a table's next row. began: when its slots did. False: there is none. */
+static bool take_reading(struct step *s, const struct step_env *env, const struct table *t,
+			 uint64_t *began)
 {
-	const struct table *main = step__main_table(s, t->kind, t->gtid, at);
-
-	if (!main || !main->in_frame || main->prev.boot_ns != t->prev.boot_ns)
+	if (!sum_slots(s, env, t->kind, t->gtid, t->now, began))
 		return false;
-	now->boot_ns = main->now.boot_ns;
-	now->totals = main->now.totals;
-	sum_hist(s, env, t->kind, t->gtid, now);
+	if (t->kind == KIND_STEP)
+		step__read_cgroup(s, env, &t->now->totals, t->now->cg);
+	totals__clamp(&t->now->totals, &t->prev->totals);
 	return true;
 }
 
-/* Counts of a slot that was freed and taken again begin at 0: the row begins no earlier than the
- * slot, or its differences would be negative. Changes what was read. */
-static void put_row(struct step *s, const struct step_env *env, struct table *t,
-		    struct reading *now, uint64_t began)
+/* Where no process lives, a row has the memory of those that have ended. */
+static const struct reading *shown(const struct table *t, struct reading *copy)
+{
+	const struct totals *now = &t->now->totals;
+
+	if (step_kinds[t->kind].is_hist || (now->v[T_THREADS] && totals__rss(now)))
+		return t->now;
+	*copy = *t->now;
+	rows__use_left(&t->between, &copy->totals);
+	return copy;
+}
+
+/* Fills t->last from the readings of the table of: itself, or one that has a row in this frame. */
+static void fill_row(const struct step *s, const struct step_env *env, struct table *t,
+		     struct table *of)
 {
 	const struct column_set *set = &s->sets[t->kind];
-	union cell cells[MAX_COLUMNS];
 	struct row_context c = {.start_boot_ns = s->start_boot_ns,
 				.start_real_ns = s->start_real_ns};
+	struct reading copy;
 
-	if (step__declare_table(s, t))
-		return;
-	if (began != UINT64_MAX && began > t->prev.boot_ns)
-		t->prev.boot_ns = began;
 	rows__context(&c, kern__control(env->k));
 	c.gpus = snapshot__has_gpus(env->snap);
-	rows__note(&t->between, &now->totals);
+	if (of == t)
+		rows__note(&t->between, &t->now->totals);
 	c.peak = c.ended_rss = t->between.peak;
 	if (t->peak < c.peak)
 		t->peak = c.peak;
-	step__copy_reading(&t->now, now, t->kind);
-	rows__use_left(&t->between, &now->totals);
-	rows__fill(&c, &t->prev, now, set->cols, set->ncols, cells);
-	if (journal__row(s->journal, t->id, cells, set->ncols))
-		return;
-	s->rows++;
+	rows__fill(&c, of->prev, shown(of, &copy), set->cols, set->ncols, t->last);
+	t->last_s = (double)(of->now->boot_ns - of->prev->boot_ns) / NSEC_PER_SEC;
+}
+
+/* Counts of a slot that was freed and taken again begin at 0: the row begins no earlier than the
+ * slot, or its differences would be negative. began: UINT64_MAX, of a table of no slots. */
+static void put_row(struct step *s, const struct step_env *env, struct table *t, uint64_t began)
+{
+	struct table *of = &s->tables[t->counts_as];
+	unsigned n = s->sets[t->kind].ncols;
+	int err = step__declare_table(s, t);
+
+	if (of == t && began != UINT64_MAX && began > t->prev->boot_ns)
+		t->prev->boot_ns = began;
 	if (!t->last)
-		t->last = malloc(set->ncols * sizeof(*t->last));
-	if (t->last)
-		memcpy(t->last, cells, set->ncols * sizeof(*t->last));
-	t->last_s = (double)(now->boot_ns - t->prev.boot_ns) / NSEC_PER_SEC;
+		t->last = malloc(n * sizeof(*t->last));
+	if (!err && !t->last)
+		err = -ENOMEM;
+	if (!err) {
+		fill_row(s, env, t, of);
+		err = journal__row(s->journal, t->id, t->last, n);
+	}
+	if (err) {
+		s->frame.err = err;
+		return;
+	}
+	s->rows++;
 	t->in_frame = true;
 }
 
@@ -237,12 +257,13 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
 /* A table that has no row yet counts from nothing. */
 static const struct table *find_table(const struct step *s, int kind, int gtid)
 {
-	static const struct table none;
+	static struct reading nothing;
+	static const struct table none = {.prev = &nothing};
 	unsigned i;
 
 	for (i = 0; i < s->ntables; i++)
 		if (s->tables[i].kind == kind && s->tables[i].gtid == gtid)
-			return &s->tables[i];
+			return &s->tables[s->tables[i].counts_as];
 	return &none;
 }
 
@@ -255,7 +276,7 @@ bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid
 	struct row_context c = {.start_boot_ns = s->start_boot_ns,
 				.start_real_ns = s->start_real_ns};
 	struct between seen = t->between;
-	struct reading now;
+	struct reading now = {};
 	uint64_t began;
 
 	step__collect_slots(s, snapshot__slots(env->snap));
@@ -263,7 +284,7 @@ bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid
 		return false;
 	if (kind == KIND_STEP)
 		step__read_cgroup(s, env, &now.totals, now.cg);
-	totals__clamp(&now.totals, &t->prev.totals);
+	totals__clamp(&now.totals, &t->prev->totals);
 	rows__context(&c, kern__control(env->k));
 	c.gpus = snapshot__has_gpus(env->snap);
 	rows__note(&seen, &now.totals);
@@ -281,7 +302,7 @@ bool step__sum(struct step *s, const struct step_env *env, struct totals *sum)
 	step__collect_slots(s, snapshot__slots(env->snap));
 	if (!sum_slots(s, env, KIND_STEP, JP_GTID_NONE, &now, &began))
 		return false;
-	totals__clamp(&now.totals, &find_table(s, KIND_STEP, JP_GTID_NONE)->prev.totals);
+	totals__clamp(&now.totals, &find_table(s, KIND_STEP, JP_GTID_NONE)->prev->totals);
 	*sum = now.totals;
 	return true;
 }
@@ -323,21 +344,25 @@ static unsigned command_rows(struct step *s, const struct step_env *env)
 
 	c = snapshot__commands(env->snap, &n);
 	for (i = 0; i < n; i++) {
-		struct reading now = {.boot_ns = snapshot__boot_ns(env->snap)};
+		struct totals *now, *prev;
 		struct table *t;
 
 		if (c[i].step != s->slot)
 			continue;
 		t = step__command_table(s, c[i].name);
-		now.totals = command_totals(s, &c[i]);
-		if (!t || t->prev.boot_ns == now.boot_ns ||
-		    (t->last && !has_used(&now.totals, &t->prev.totals)))
+		if (!t || t->prev->boot_ns == snapshot__boot_ns(env->snap))
+			continue;
+		now = &t->now->totals;
+		prev = &t->prev->totals;
+		t->now->boot_ns = snapshot__boot_ns(env->snap);
+		*now = command_totals(s, &c[i]);
+		if (t->last && !has_used(now, prev))
 			continue;
 		/* of a process that has ended the kernel keeps a coarser value */
-		if (now.totals.v[T_PEAK] < t->prev.totals.v[T_PEAK])
-			now.totals.v[T_PEAK] = t->prev.totals.v[T_PEAK];
-		totals__clamp(&now.totals, &t->prev.totals);
-		put_row(s, env, t, &now, UINT64_MAX);
+		if (now->v[T_PEAK] < prev->v[T_PEAK])
+			now->v[T_PEAK] = prev->v[T_PEAK];
+		totals__clamp(now, prev);
+		put_row(s, env, t, UINT64_MAX);
 		rows++;
 	}
 	return rows;
@@ -345,10 +370,9 @@ static unsigned command_rows(struct step *s, const struct step_env *env)
 
 static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 {
-	struct reading now;
+	uint64_t began = UINT64_MAX;
 	struct table *t;
-	uint64_t began;
-	unsigned n = 0, i, at = 0;
+	unsigned n = 0, i;
 
 	if (kind == KIND_COMMANDS)
 		return command_rows(s, env);
@@ -360,28 +384,22 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		return step_bursts__rows(s, env);
 	if (kind == KIND_STEP) {
 		t = step__table(s, kind, JP_GTID_NONE);
-		if (!t || !sum_slots(s, env, kind, JP_GTID_NONE, &now, &began))
+		if (!t || !take_reading(s, env, t, &began))
 			return 0;
-		step__read_cgroup(s, env, &now.totals, now.cg);
-		totals__clamp(&now.totals, &t->prev.totals);
-		put_row(s, env, t, &now, began);
+		put_row(s, env, t, began);
 		return 1;
 	}
 	for (i = 0; i < s->nslots; i++) {
-		int gtid = number_of(s, kind, i);
+		int gtid = number_of(&s->slot_owners[i], kind);
 
-		if (gtid < 0)
+		t = gtid < 0 ? NULL : step__table(s, kind, gtid);
+		if (!t || t->in_frame)
 			continue;
-		t = step__table(s, kind, gtid);
-		if (!t || t->in_frame || t->prev.boot_ns == snapshot__boot_ns(env->snap))
+		if (t->prev ? t->prev->boot_ns == snapshot__boot_ns(env->snap) ||
+				      !take_reading(s, env, t, &began)
+			    : !s->tables[t->counts_as].in_frame)
 			continue;
-		began = UINT64_MAX;
-		if (!take_totals(s, env, t, &now, &at)) {
-			if (!sum_slots(s, env, kind, gtid, &now, &began))
-				continue;
-			totals__clamp(&now.totals, &t->prev.totals);
-		}
-		put_row(s, env, t, &now, began);
+		put_row(s, env, t, began);
 		n++;
 	}
 	return n;

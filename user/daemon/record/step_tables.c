@@ -11,6 +11,7 @@
 #include "base/room.h"
 #include "base/str.h"
 #include "daemon/record/step_kinds.h"
+#include "journal/zero_suppress.h"
 
 /* ---- J_STATE of a step's journal: what the rows of its tables are differences of */
 
@@ -18,7 +19,7 @@ struct saved_table {
 	uint32_t id;
 	uint32_t declared;
 	int32_t kind, gtid;
-	uint32_t like; /* the table that has the totals of this one: itself, or one before */
+	uint32_t counts_as;
 	char name[JP_COMM_LEN];
 	struct between between;
 	uint64_t prev_boot_ns;
@@ -26,7 +27,7 @@ struct saved_table {
 
 static uint32_t saved_shape(void)
 {
-	return sizeof(struct saved_table) << 20 | sizeof(struct totals) << 8 | HIST_CELLS;
+	return (uint32_t)sizeof(struct saved_table) << 20 | sizeof(struct totals) << 8 | HIST_CELLS;
 }
 
 /* Parts of a table after its head: where they are in a reading, and how long. */
@@ -38,112 +39,117 @@ struct part {
 	{                                                                             \
 		offsetof(struct reading, field), sizeof(((struct reading *)0)->field) \
 	}
-#define PARTS 3
+#define PARTS 2
 
-static unsigned parts_of(int kind, bool totals, struct part part[PARTS])
+static unsigned parts_of(int kind, struct part part[PARTS])
 {
-	static const struct part all[PARTS] = {PART(totals), PART(hist), PART(cg)};
-	const bool has[PARTS] = {totals, step_kinds[kind].is_hist, kind == KIND_STEP};
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < PARTS; i++)
-		if (has[i])
-			part[n++] = all[i];
-	return n;
+	part[0] = step_kinds[kind].is_hist ? (struct part)PART(hist) : (struct part)PART(totals);
+	part[1] = (struct part)PART(cg);
+	return kind == KIND_STEP ? 2 : 1;
 }
 
-static size_t saved_bytes(int kind, bool totals)
-{
-	struct part part[PARTS];
-	size_t bytes = 0;
-
-	for (unsigned i = parts_of(kind, totals, part); i--;)
-		bytes += part[i].len;
-	return bytes;
-}
+/* A packed part takes no more than the part and a map for each 64 words (zero_suppress.h). */
+#define SAVED_MAX                                                                            \
+	(sizeof(struct saved_table) + sizeof(struct reading) + sizeof(struct reading) / 64 + \
+	 PARTS * sizeof(uint64_t))
 
 /* The state is in the frame that makes it true. */
-static const struct reading *reading_of(const struct table *t)
+static uint64_t *save_table(uint64_t *to, const struct table *t)
 {
-	return t->in_frame ? &t->now : &t->prev;
-}
-
-/* Which table before this one has its totals; itself: none. */
-static unsigned find_like(const struct step *s, unsigned i, unsigned *at)
-{
-	const struct table *t = &s->tables[i], *main = step__main_table(s, t->kind, t->gtid, at);
-
-	if (!main || main >= t ||
-	    memcmp(&reading_of(main)->totals, &reading_of(t)->totals, sizeof(struct totals)))
-		return i;
-	return main - s->tables;
-}
-
-static char *save_table(char *to, const struct step *s, unsigned at, unsigned like)
-{
-	const struct table *t = &s->tables[at];
-	const struct reading *prev = reading_of(t);
+	const struct reading *r = t->in_frame ? t->now : t->prev;
 	struct part part[PARTS];
-	unsigned n = parts_of(t->kind, like == at, part);
+	unsigned n = r ? parts_of(t->kind, part) : 0;
 	struct saved_table h = {.id = t->id,
 				.declared = t->declared.put,
 				.kind = t->kind,
 				.gtid = t->gtid,
-				.like = like,
-				.between = t->in_frame ? rows__between(&prev->totals) : t->between,
-				.prev_boot_ns = prev->boot_ns};
+				.counts_as = t->counts_as};
 
+	if (r) {
+		h.between = t->in_frame ? rows__between(&r->totals) : t->between;
+		h.prev_boot_ns = r->boot_ns;
+	}
 	memcpy(h.name, t->name, sizeof(h.name));
 	memcpy(to, &h, sizeof(h));
-	to += sizeof(h);
-	for (unsigned i = 0; i < n; to += part[i++].len)
-		memcpy(to, (const char *)prev + part[i].at, part[i].len);
+	to += sizeof(h) / sizeof(*to);
+	for (unsigned i = 0; i < n; i++)
+		to += zero_suppress__pack((const uint64_t *)((const char *)r + part[i].at),
+					  part[i].len / sizeof(*to), to, SIZE_MAX);
 	return to;
 }
 
-/* Where the next table begins; NULL: the state is cut off, or this build has not written it. */
-static const char *load_table(const char *from, const char *end, struct table *tables, unsigned at)
+static const uint64_t *load_reading(const uint64_t *from, const uint64_t *end, int kind,
+				    struct reading *to)
+{
+	struct part part[PARTS];
+	unsigned n = parts_of(kind, part);
+	size_t used;
+
+	for (unsigned i = 0; i < n; i++, from += used) {
+		size_t words = part[i].len / sizeof(*from);
+
+		if (zero_suppress__unpack(from, end - from, (uint64_t *)((char *)to + part[i].at),
+					  words, &used) < words)
+			return NULL;
+	}
+	return from;
+}
+
+/* Two readings for a table that has its own: 0 or -ENOMEM. */
+static int make_readings(struct table *t)
+{
+	if (t->counts_as != t->id)
+		return 0;
+	t->prev = calloc(1, sizeof(*t->prev));
+	t->now = calloc(1, sizeof(*t->now));
+	return t->prev && t->now ? 0 : -ENOMEM;
+}
+
+void step_table__free(struct table *t)
+{
+	free(t->last);
+	free(t->prev);
+	free(t->now);
+}
+
+/* Where the next table begins; NULL: the state is cut off, this build has not written it, or there
+ * is no memory. */
+static const uint64_t *load_table(const uint64_t *from, const uint64_t *end, struct table *tables,
+				  unsigned at)
 {
 	struct table *t = &tables[at];
-	struct part part[PARTS];
 	struct saved_table h;
-	unsigned n;
 
-	if ((size_t)(end - from) < sizeof(h))
+	if ((size_t)(end - from) < sizeof(h) / sizeof(*from))
 		return NULL;
 	memcpy(&h, from, sizeof(h));
-	from += sizeof(h);
-	if (h.kind < 0 || h.kind >= COUNTED_KINDS || h.like > at ||
-	    (size_t)(end - from) < saved_bytes(h.kind, h.like == at))
+	from += sizeof(h) / sizeof(*from);
+	if (h.kind < 0 || h.kind >= COUNTED_KINDS || h.id != at || h.counts_as > at ||
+	    (h.counts_as < at && !tables[h.counts_as].prev))
 		return NULL;
-	memset(t, 0, sizeof(*t));
 	t->id = h.id;
 	t->declared.written = t->declared.put = h.declared > 0;
 	t->kind = h.kind;
 	t->gtid = h.gtid;
+	t->counts_as = h.counts_as;
 	str__copy(t->name, sizeof(t->name), h.name);
 	t->between = h.between;
-	t->prev.boot_ns = h.prev_boot_ns;
-	if (h.like < at)
-		t->prev.totals = tables[h.like].prev.totals;
-	n = parts_of(t->kind, h.like == at, part);
-	for (unsigned i = 0; i < n; from += part[i++].len)
-		memcpy((char *)&t->prev + part[i].at, from, part[i].len);
-	return from;
+	if (make_readings(t))
+		return NULL;
+	if (!t->prev)
+		return from;
+	t->prev->boot_ns = h.prev_boot_ns;
+	return load_reading(from, end, t->kind, t->prev);
 }
 
 void step__put_state(struct step *s, struct kern *k)
 {
-	size_t len = sizeof(struct saved);
-	struct saved *v;
-	unsigned i, at = 0;
-	char *to;
+	struct saved *v = malloc(sizeof(*v) + s->ntables * SAVED_MAX);
+	uint64_t *to;
 
-	for (i = 0; i < s->ntables; i++)
-		len += sizeof(struct saved_table) + saved_bytes(s->tables[i].kind, true);
-	v = calloc(1, len);
 	if (!v)
 		return;
+	memset(v, 0, sizeof(*v));
 	v->version = STATE_VERSION;
 	v->shape = saved_shape();
 	v->slot = s->slot;
@@ -167,10 +173,10 @@ void step__put_state(struct step *s, struct kern *k)
 	v->others0 = s->others0;
 	cgroup_files__base(s->cg, &v->cgroup_base);
 	memcpy(v->path, s->path, sizeof(v->path));
-	to = (char *)(v + 1);
-	for (i = 0; i < s->ntables; i++)
-		to = save_table(to, s, i, find_like(s, i, &at));
-	journal__state(s->journal, v, to - (char *)v);
+	to = (uint64_t *)(v + 1);
+	for (unsigned i = 0; i < s->ntables; i++)
+		to = save_table(to, &s->tables[i]);
+	journal__state(s->journal, v, (char *)to - (char *)v);
 	free(v);
 }
 
@@ -186,36 +192,38 @@ static void note_last_row(struct step *s, const struct table *t, unsigned lost)
 {
 	if (!(lost & s->families) || t->kind != KIND_STEP)
 		return;
-	s->loss.since_ns = t->prev.boot_ns;
+	s->loss.since_ns = t->prev->boot_ns;
 	s->loss.families |= lost & s->families;
 	if (lost & FAM_BASE)
-		s->loss.earlier_cpu_ns += t->prev.totals.v[T_CPU];
+		s->loss.earlier_cpu_ns += t->prev->totals.v[T_CPU];
 }
 
 /* The tables as they were: 0, or -EBADMSG when they are not all there. */
 static int restore_tables(struct step *s, const struct saved *v, size_t len, unsigned lost)
 {
-	const char *from = (const char *)(v + 1), *end = (const char *)v + len;
+	const uint64_t *from = (const uint64_t *)(v + 1);
+	const uint64_t *end = from + (len - sizeof(*v)) / sizeof(*from);
 
 	if (v->ntables > JOURNAL_TABLES_MAX)
 		return -EBADMSG;
 	s->tables = calloc(v->ntables + 1, sizeof(struct table));
 	if (!s->tables)
 		return -ENOMEM;
-	s->max_tables = v->ntables;
+	s->max_tables = s->ntables = v->ntables;
 	for (unsigned i = 0; i < v->ntables; i++) {
 		struct table *t = &s->tables[i];
 
 		from = load_table(from, end, s->tables, i);
 		if (!from)
 			return -EBADMSG;
+		if (!t->prev)
+			continue;
 		note_last_row(s, t, lost);
 		/* new maps began at zero: counts in between are in no row */
-		totals__forget(&t->prev.totals, lost);
+		totals__forget(&t->prev->totals, lost);
 		if (step_kinds[t->kind].is_hist && lost & hist_families[step_kinds[t->kind].hist])
-			memset(t->prev.hist, 0, sizeof(t->prev.hist));
+			memset(t->prev->hist, 0, sizeof(t->prev->hist));
 	}
-	s->ntables = v->ntables;
 	return 0;
 }
 
@@ -262,6 +270,17 @@ int step__declare_table(struct step *s, struct table *t)
 	return err;
 }
 
+/* The id of the table that has the readings of such a table: its own, if no other has them. */
+static uint32_t find_readings(const struct step *s, int kind, int gtid)
+{
+	int of = step_kinds[kind].counts_as;
+
+	for (unsigned i = 0; of != kind && i < s->ntables; i++)
+		if (s->tables[i].kind == of && s->tables[i].gtid == gtid)
+			return i;
+	return s->ntables;
+}
+
 static struct table *new_table(struct step *s, int kind, int gtid, const char *name)
 {
 	struct table *t;
@@ -274,9 +293,13 @@ static struct table *new_table(struct step *s, int kind, int gtid, const char *n
 	t->kind = kind;
 	t->gtid = gtid;
 	str__copy(t->name, sizeof(t->name), name);
-	t->prev.boot_ns = s->start_boot_ns;
-	if (step__declare_table(s, t))
+	t->counts_as = find_readings(s, kind, gtid);
+	if (make_readings(t) || step__declare_table(s, t)) {
+		step_table__free(t);
 		return NULL;
+	}
+	if (t->prev)
+		t->prev->boot_ns = s->start_boot_ns;
 	s->ntables++;
 	return t;
 }
@@ -297,44 +320,6 @@ struct table *step__table(struct step *s, int kind, int gtid)
 		}
 	}
 	return new_table(s, kind, gtid, "");
-}
-
-static int main_kind(int kind)
-{
-	static const int of[COUNTED_KINDS] = {
-		[KIND_RUN_LATENCY] = KIND_TASKS + 1,   [KIND_BLK_LATENCY] = KIND_TASKS + 1,
-		[KIND_TIME_BUDGET] = KIND_TASKS + 1,   [KIND_CULPRITS] = KIND_TASKS + 1,
-		[KIND_SAMPLES] = KIND_TASKS + 1,       [KIND_BURST_LENGTH] = KIND_TASKS + 1,
-		[KIND_GAP_LENGTH] = KIND_TASKS + 1,    [KIND_RANK_BUDGET] = KIND_RANKS + 1,
-		[KIND_RANK_CULPRITS] = KIND_RANKS + 1, [KIND_RANK_SAMPLES] = KIND_RANKS + 1,
-	};
-
-	return of[kind] - 1;
-}
-
-struct table *step__main_table(const struct step *s, int kind, int gtid, unsigned *at)
-{
-	int main = main_kind(kind);
-
-	if (main < 0 || !step__has_kind(s, main))
-		return NULL;
-	for (unsigned i = 0; i < s->ntables; i++) {
-		struct table *t = &s->tables[(*at)++ % s->ntables];
-
-		if (t->kind == main && t->gtid == gtid)
-			return t;
-	}
-	return NULL;
-}
-
-void step__copy_reading(struct reading *to, const struct reading *from, int kind)
-{
-	to->boot_ns = from->boot_ns;
-	to->totals = from->totals;
-	if (step_kinds[kind].is_hist)
-		memcpy(to->hist, from->hist, sizeof(to->hist));
-	if (kind == KIND_STEP)
-		memcpy(to->cg, from->cg, sizeof(to->cg));
 }
 
 struct table *step__command_table(struct step *s, const char *name)

@@ -11,21 +11,18 @@
 struct table *step__table(struct step *s, int kind, int gtid);
 /* The table of Commands for a program's name, likewise. */
 struct table *step__command_table(struct step *s, const char *name);
-/* The table of the task or rank that a table of that kind tells more about: both count the same
- * totals. NULL: none. at: where to look first, 0 at the begin; where the next one probably is. */
-struct table *step__main_table(const struct step *s, int kind, int gtid, unsigned *at);
-/* Copies what tables of that kind use of a reading. */
-void step__copy_reading(struct reading *to, const struct reading *from, int kind);
+/* Releases the row and the readings of a table. */
+void step_table__free(struct table *t);
 /* Declares a table whose declaration was left out with an earlier frame. 0 or -errno. */
 int step__declare_table(struct step *s, struct table *t);
 
 /* ---- J_STATE of a step's journal, from which a later jobprofd goes on. Only the same build on the
  * same boot reads it. */
 
-#define STATE_VERSION 12
+#define STATE_VERSION 13
 
-/* The content of J_STATE: this, then for every table its head and the reading from which its next
- * row counts. */
+/* The content of J_STATE: this, then for every table its head and, if it has readings of its own,
+ * the one from which its next row counts (journal/zero_suppress.h). */
 struct saved {
 	uint32_t version;
 	uint32_t shape; /* of what follows: see saved_shape() */

@@ -117,7 +117,7 @@ static int send_cells(struct live *l, const struct table *t, const union cell *r
 	}
 	add_interval(l, m, cells, t->last_s);
 	if (is_brief(l) && m->ncols < JPC_COLUMNS) {
-		cells[m->ncols].f = (double)t->prev.totals.v[T_CPU] / NSEC_PER_SEC;
+		cells[m->ncols].f = (double)t->prev->totals.v[T_CPU] / NSEC_PER_SEC;
 		add_column(m, "CPUTotal", "s", COL_F64, COL_CUMULATIVE);
 	}
 	return send_table(l, m, cells);

@@ -22,6 +22,7 @@
 struct frame {
 	size_t mark;
 	unsigned put;		  /* rows in it, which are lost if the frame is dropped */
+	int err;		  /* a row could not be put: the frame is dropped */
 	uint64_t rows, intervals; /* counts of the step before the frame */
 };
 

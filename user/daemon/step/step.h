@@ -91,13 +91,15 @@ struct table {
 	int kind;		/* KIND_* */
 	int gtid;		/* JP_GTID_NONE: Step, Commands; of Ranks the rank */
 	char name[JP_COMM_LEN]; /* of Commands */
+	uint32_t counts_as; /* the id of the table of whose readings its rows are made: its own, or
+			       of what tells more about a task or rank, the id of its table */
 	struct between between;
-	uint64_t peak;			/* highest RSS in bytes of the rows so far */
-	union cell *last;		/* its last row, NULL: none yet */
-	double last_s;			/* how long a time the last row counts */
-	struct reading prev;		/* the reading from which the next row counts */
-	struct reading now;		/* the same, once the frame is written (frame.h) */
-	bool in_frame;			/* the frame has a row of this table */
+	uint64_t peak;	      /* highest RSS in bytes of the rows so far */
+	union cell *last;     /* its last row, NULL: none yet */
+	double last_s;	      /* how long a time the last row counts */
+	struct reading *prev; /* the reading from which the next row counts; NULL: not its own */
+	struct reading *now;  /* the same, once the frame is written (frame.h) */
+	bool in_frame;	      /* the frame has a row of this table */
 	struct lifetime life, life_now; /* likewise, of a task or rank */
 };
 
