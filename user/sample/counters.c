@@ -164,9 +164,11 @@ void counters__hist(const struct kern *k, enum hist h, uint32_t slot, uint64_t o
 	unsigned cpu, b;
 
 	_Static_assert(sizeof(struct jp_blk_lat) == HIST_CELLS * sizeof(uint64_t), "HIST_CELLS");
-	memset(out, 0, HIST_CELLS * sizeof(*out));
-	if (h == HIST_BLK && kern__blk_lat(k, slot))
+	if (h == HIST_BLK && kern__blk_lat(k, slot)) {
 		memcpy(out, kern__blk_lat(k, slot), sizeof(struct jp_blk_lat));
+		return;
+	}
+	memset(out, 0, HIST_CELLS * sizeof(*out));
 	for (cpu = 0; h == HIST_BURST && cpu < kern__ncpus(k); cpu++) {
 		const struct jp_burst_use *u = kern__burst_use(k, cpu, slot);
 

@@ -95,13 +95,19 @@ static uint64_t own_ns(const struct row_context *c, const uint64_t *v)
 	       v[T_STACK_NS];
 }
 
-/* Whether a column's family is not loaded, or the machine cannot measure the column. */
-static bool is_unknown(const struct row_context *c, const struct column *col)
+/* Whether a column's family has programs of its own that are not loaded. */
+static bool is_missing(const struct row_context *c, const struct column *col)
 {
 	unsigned own = FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_LATENCY | FAM_WAIT |
 		       FAM_CULPRIT | FAM_SAMPLE | FAM_BURST;
 
-	if ((col->family & own) && !(col->family & c->families))
+	return col->family & own & ~c->families;
+}
+
+/* Whether a column's family is missing, or the machine cannot measure the column. */
+static bool is_unknown(const struct row_context *c, const struct column *col)
+{
+	if (is_missing(c, col))
 		return true;
 	if (col->arg == T_BLOCKED + JP_CAUSE_THROTTLED && col->how == HOW_SECONDS)
 		return c->blind & JP_BLIND_THROTTLE;
@@ -204,12 +210,14 @@ void rows__fill(const struct row_context *c, const struct reading *prev, const s
 	unsigned i;
 
 	for (i = 0; i < ncols; i++) {
-		if (cols[i]->how == HOW_BUCKET && !is_unknown(c, cols[i])) /* most cells */
-			out[i].f = (double)(now->hist[cols[i]->arg] - prev->hist[cols[i]->arg]);
-		else if (cols[i]->type == COL_U64)
-			out[i].u = integer_cell(c, prev, now, cols[i]);
+		const struct column *col = cols[i];
+
+		if (col->how == HOW_BUCKET && !is_missing(c, col)) /* most cells */
+			out[i].f = (double)(int64_t)(now->hist[col->arg] - prev->hist[col->arg]);
+		else if (col->type == COL_U64)
+			out[i].u = integer_cell(c, prev, now, col);
 		else
-			out[i].f = float_cell(c, prev, now, cols[i]);
+			out[i].f = float_cell(c, prev, now, col);
 	}
 }
 

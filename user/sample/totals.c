@@ -106,7 +106,8 @@ void totals__clamp(struct totals *now, const struct totals *prev)
 	int i;
 
 	for (i = 0; i < T_COUNTERS; i++)
-		now->v[i] = now->v[i] < prev->v[i] ? prev->v[i] : now->v[i];
+		if (now->v[i] < prev->v[i]) /* hardly ever: nothing is stored */
+			now->v[i] = prev->v[i];
 	now->v[T_USER] = user;
 	now->v[T_SYSTEM] = system;
 	settle_culprits(now->v, prev->v);

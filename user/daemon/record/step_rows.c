@@ -163,7 +163,8 @@ static bool take_reading(struct step *s, const struct step_env *env, const struc
 		return false;
 	if (t->kind == KIND_STEP)
 		step__read_cgroup(s, env, &t->now->totals, t->now->cg);
-	totals__clamp(&t->now->totals, &t->prev->totals);
+	if (!step_kinds[t->kind].is_hist)
+		totals__clamp(&t->now->totals, &t->prev->totals);
 	return true;
 }
 
