@@ -279,6 +279,22 @@ def killed_and(name):
              [not missed, False, missed])
     is_equal(name + "number of tasks", attrs_of(path)["Number of Tasks"], 1)
     is_near(name + "CPU time is cpu.stat's", counted, used, 0.001, 0.002)
+    goes_on(name, path)
+
+
+def goes_on(name, path):
+    """Tables that tell more about a task count what its own does, from its first row to its last one."""
+    ran, waits, switches = (whole(path, "Tasks/0", c) for c in ("CPUTime", "RunDelay", "VolSwitches"))
+    switches += whole(path, "Tasks/0", "InvolSwitches")
+    is_near(name + "Running of TimeBudget is CPUTime", whole(path, "TimeBudget/0", "Running"), ran, 0.001, 0.002)
+    is_near(name + "Culprits add up to RunDelay", sum_of(path, "Culprits/0"), waits, 0.001, 0.002)
+    is_near(name + "RunLatency has a wait for each switch", sum_of(path, "RunLatency/0"), switches, 0, 4)
+
+
+def sum_of(path, name):
+    """All columns, but those of time."""
+    rows = table(path, name)
+    return sum(total(rows, c) for c in rows.dtype.names if c not in ("ElapsedTime", "EpochTime", "TimeNS"))
 
 
 def what_a_restart_loses():
