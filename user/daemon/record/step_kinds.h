@@ -13,7 +13,7 @@ struct step_kind {
 	const char *name;
 	enum freq_name freq;
 	int counts_as; /* the kind whose tables have these readings; it has the same interval */
-	bool is_hist;  /* rows are made of a histogram, not of totals */
+	enum { READ_TOTALS = 1, READ_HIST = 2 } reads; /* what its rows are made of */
 	enum hist hist;
 };
 

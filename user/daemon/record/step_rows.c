@@ -126,19 +126,19 @@ static void add_slot(const struct step_env *env, int kind, uint32_t slot, bool f
 	const struct totals *totals = snapshot__totals(env->snap, slot);
 	uint64_t hist[HIST_CELLS];
 
-	if (step_kinds[kind].is_hist) {
+	if (step_kinds[kind].reads & READ_HIST) {
 		counters__hist(env->k, step_kinds[kind].hist, slot, first ? now->hist : hist);
 		for (unsigned b = 0; !first && b < HIST_CELLS; b++)
 			now->hist[b] += hist[b];
-	} else if (first) {
-		now->totals = *totals;
-	} else {
-		totals__add(&now->totals, totals);
 	}
+	if (step_kinds[kind].reads & READ_TOTALS && first)
+		now->totals = *totals;
+	else if (step_kinds[kind].reads & READ_TOTALS)
+		totals__add(&now->totals, totals);
 }
 
-/* Sums the slots of a task or rank, or of the step, without its cgroup: the totals or the histogram
- * of that kind. began: when the first of them began. False: there is no slot. */
+/* Sums the slots of a task or rank, or of the step, without its cgroup: what that kind reads.
+ * began: when the first of them began. False: there is no slot. */
 static bool sum_slots(const struct step *s, const struct step_env *env, int kind, int gtid,
 		      struct reading *now, uint64_t *began)
 {
@@ -163,7 +163,7 @@ static bool take_reading(struct step *s, const struct step_env *env, const struc
 		return false;
 	if (t->kind == KIND_STEP)
 		step__read_cgroup(s, env, &t->now->totals, t->now->cg);
-	if (!step_kinds[t->kind].is_hist)
+	if (step_kinds[t->kind].reads & READ_TOTALS)
 		totals__clamp(&t->now->totals, &t->prev->totals);
 	return true;
 }
@@ -173,7 +173,7 @@ static const struct reading *shown(const struct table *t, struct reading *copy)
 {
 	const struct totals *now = &t->now->totals;
 
-	if (step_kinds[t->kind].is_hist || (now->v[T_THREADS] && totals__rss(now)))
+	if (!(step_kinds[t->kind].reads & READ_TOTALS) || (now->v[T_THREADS] && totals__rss(now)))
 		return t->now;
 	*copy = *t->now;
 	rows__use_left(&t->between, &copy->totals);

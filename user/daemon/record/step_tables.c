@@ -39,13 +39,19 @@ struct part {
 	{                                                                             \
 		offsetof(struct reading, field), sizeof(((struct reading *)0)->field) \
 	}
-#define PARTS 2
+#define PARTS 3
 
 static unsigned parts_of(int kind, struct part part[PARTS])
 {
-	part[0] = step_kinds[kind].is_hist ? (struct part)PART(hist) : (struct part)PART(totals);
-	part[1] = (struct part)PART(cg);
-	return kind == KIND_STEP ? 2 : 1;
+	static const struct part all[PARTS] = {PART(totals), PART(hist), PART(cg)};
+	const bool has[PARTS] = {step_kinds[kind].reads & READ_TOTALS,
+				 step_kinds[kind].reads & READ_HIST, kind == KIND_STEP};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < PARTS; i++)
+		if (has[i])
+			part[n++] = all[i];
+	return n;
 }
 
 /* A packed part takes no more than the part and a map for each 64 words (zero_suppress.h). */
@@ -221,7 +227,8 @@ static int restore_tables(struct step *s, const struct saved *v, size_t len, uns
 		note_last_row(s, t, lost);
 		/* new maps began at zero: counts in between are in no row */
 		totals__forget(&t->prev->totals, lost);
-		if (step_kinds[t->kind].is_hist && lost & hist_families[step_kinds[t->kind].hist])
+		if (step_kinds[t->kind].reads & READ_HIST &&
+		    lost & hist_families[step_kinds[t->kind].hist])
 			memset(t->prev->hist, 0, sizeof(t->prev->hist));
 	}
 	return 0;
