@@ -39,7 +39,7 @@ struct snapshot {
 	uint32_t *used;	       /* those that are not free, ascending */
 	unsigned nused;
 	struct totals *now, *prev;
-	bool taken; /* now is complete: the next snapshot's prev */
+	bool taken;	       /* now is complete: the next snapshot's prev */
 	uint32_t *gen;	       /* of prev */
 	uint64_t *last_cpu_ns; /* [cpu][slot] at the last snapshot, for the frequency */
 	/* by slot, before a pass: CPU time, threads that ended, and threads that left */

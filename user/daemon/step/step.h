@@ -91,8 +91,8 @@ struct table {
 	int kind;		/* KIND_* */
 	int gtid;		/* JP_GTID_NONE: Step, Commands; of Ranks the rank */
 	char name[JP_COMM_LEN]; /* of Commands */
-	uint32_t counts_as; /* the id of the table of whose readings its rows are made: its own, or
-			       of what tells more about a task or rank, the id of its table */
+	uint32_t counts_as; /* the id of the table that has the readings of its rows: its own id, or
+			       that of the table of the same task or rank */
 	struct between between;
 	uint64_t peak;	      /* highest RSS in bytes of the rows so far */
 	union cell *last;     /* its last row, NULL: none yet */
