@@ -17,7 +17,6 @@ import files
 import helper
 import index
 import instead
-import large
 import launch
 import metrics
 import perf
@@ -25,6 +24,7 @@ import programs
 import reduce
 import report
 import sampling
+import scale
 import sensors
 import serve
 import sizing
@@ -33,10 +33,10 @@ import table
 
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
-            "files": files, "launch": launch, "collector": collector, "large": large,
+            "files": files, "launch": launch, "collector": collector,
              "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "metrics": metrics,
-             "index": index, "serve": serve, "sizing": sizing, "instead": instead}
-ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "metrics", "serve", "sizing", "instead"}
+             "index": index, "serve": serve, "sizing": sizing, "scale": scale, "instead": instead}
+ONLY_ASKED = {"report", "reduce", "energy", "index", "metrics", "serve", "sizing", "scale", "instead"}
 
 
 def parse():
