@@ -45,7 +45,7 @@ def parse():
                                 "over the rounds, with the quartiles beside it.")
     p.add_argument("--json", action="store_true", help="print JSON instead of the table")
     p.add_argument("--write", metavar="PAGE", help="put the tables into this Markdown page, such as "
-                   "docs/performance.md, or those of --only sizing into docs/sizing.md")
+                   "docs/performance.md, or those of --only sizing into docs/sizing.md, of scale into docs/scale.md")
     p.add_argument("--rounds", type=int, default=15, help="rounds of runs (default 15)")
     p.add_argument("--quick", action="store_true", help="a short run that shows that it works; "
                    "its figures say little")
