@@ -5,6 +5,7 @@ readers as there are CPUs; comments and mails wait in queues that empty at their
 
 import collections
 import contextlib
+import signal
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from sitelib import *
@@ -171,5 +172,25 @@ def what_hangs_holds_up_nothing_else():
     is_true("that they hung is said", all(w in text for w in ("squeue", "sacctmgr: it had not ended", "sendmail: it had not ended")), text)
 
 
+@in_full
+def readers_that_wait_for_a_cpu():
+    """A minute without a CPU, as on a machine that does other things: what a job may take is time of the processor."""
+    t = Tree()
+    for n in range(1, 9):
+        put(t.user, n, nodes=8, tasks=64)
+    p = start([JOBPROF, "index", "scan", "--database", t.index, t.dir], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: children(p.pid) or p.poll() is not None, PATIENCE, "a reader")
+    with open("/proc/%d/task/%d/children" % (p.pid, p.pid)) as f:
+        readers = [int(w) for w in f.read().split()]
+    time.sleep(0.1)
+    for reader in readers:
+        os.kill(reader, signal.SIGSTOP)
+    time.sleep(65)
+    for reader in readers:
+        os.kill(reader, signal.SIGCONT)
+    said = p.communicate(timeout=3 * PATIENCE)[1]
+    is_equal("readers that had no CPU for 65 s: all are read", (len(readers) > 0, p.returncode, len(t.rows()), said), (True, 0, 8, ""))
+
+
 if __name__ == "__main__":
-    run_tests((some_jobs, what_hangs_holds_up_nothing_else, a_thousand_jobs))
+    run_tests((some_jobs, what_hangs_holds_up_nothing_else, readers_that_wait_for_a_cpu, a_thousand_jobs))
