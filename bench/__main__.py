@@ -17,7 +17,6 @@ import files
 import helper
 import index
 import instead
-import large
 import launch
 import metrics
 import perf
@@ -25,6 +24,7 @@ import programs
 import reduce
 import report
 import sampling
+import scale
 import sensors
 import serve
 import sizing
@@ -33,10 +33,10 @@ import table
 
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
-            "files": files, "launch": launch, "collector": collector, "large": large,
+            "files": files, "launch": launch, "collector": collector,
              "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors, "metrics": metrics,
-             "index": index, "serve": serve, "sizing": sizing, "instead": instead}
-ONLY_ASKED = {"large", "report", "reduce", "energy", "index", "metrics", "serve", "sizing", "instead"}
+             "index": index, "serve": serve, "sizing": sizing, "scale": scale, "instead": instead}
+ONLY_ASKED = {"report", "reduce", "energy", "index", "metrics", "serve", "sizing", "scale", "instead"}
 
 
 def parse():
@@ -45,7 +45,7 @@ def parse():
                                 "over the rounds, with the quartiles beside it.")
     p.add_argument("--json", action="store_true", help="print JSON instead of the table")
     p.add_argument("--write", metavar="PAGE", help="put the tables into this Markdown page, such as "
-                   "docs/performance.md, or those of --only sizing into docs/sizing.md")
+                   "docs/performance.md, or those of --only sizing into docs/sizing.md, of scale into docs/scale.md")
     p.add_argument("--rounds", type=int, default=15, help="rounds of runs (default 15)")
     p.add_argument("--quick", action="store_true", help="a short run that shows that it works; "
                    "its figures say little")

@@ -2,7 +2,7 @@
 /*
  * Makes node-step files to measure merging and extraction with, as many as a job of any size has:
  * in the layout of Slurm's own plugin, or jobprof's with all its columns and totals. One file is
- * made the long way, the others are copies of it under their own node's name.
+ * made the long way, or given, and the others are copies of it under their own node's name.
  */
 #include <fcntl.h>
 #include <getopt.h>
@@ -11,13 +11,16 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "hdf5/h5util.h"
 #include "hdf5/nodestep.h"
 #include "tests/unit/synth.h"
 
 #define SLURM_CHUNK 10
+#define NODE_NAME   256
 
 struct job {
 	const char *dir;
+	const char *from; /* a node-step file, NULL: one is made */
 	bool slurm;
 	unsigned id, nodes, steps, tasks, rows;
 };
@@ -137,8 +140,9 @@ static void make_jobprof(const char *path, const struct job *j)
 	unlink(journal);
 }
 
-static const char *const of_tasks[] = {"Tasks", "RunLatency", "BlkLatency"};
-#define OF_TASKS 3
+static const char *const of_tasks[] = {"Tasks",	   "RunLatency", "BlkLatency",
+				       "Culprits", "Samples",	 "TimeBudget"};
+#define OF_TASKS (sizeof(of_tasks) / sizeof(of_tasks[0]))
 
 /* The rows of Totals/<series> have the numbers too, in jobprof's files: they are changed in the
  * file that is copied, where the tables stay open, for opening one takes longer than all the rest.
@@ -148,20 +152,22 @@ struct totals {
 	uint64_t *rows;
 };
 
-static void totals_open(struct totals *t, hid_t file, unsigned tasks)
+static void totals_open(struct totals *t, hid_t file, const char *node, unsigned tasks)
 {
-	char path[64];
+	char path[NODE_NAME + 64];
 
 	*t = (struct totals){.file = file, .row = H5Tcreate(H5T_COMPOUND, sizeof(uint64_t))};
 	H5Tinsert(t->row, "Task", 0, H5T_NATIVE_UINT64);
 	t->rows = calloc(tasks, sizeof(*t->rows));
 	need(t->rows != NULL, "memory");
 	for (unsigned i = 0; i < OF_TASKS; i++) {
-		snprintf(path, sizeof(path), "n0/Totals/%s", of_tasks[i]);
-		t->dset[i] = H5Lexists(file, "n0/Totals", H5P_DEFAULT) > 0 &&
-					     H5Lexists(file, path, H5P_DEFAULT) > 0
-				     ? H5Dopen2(file, path, H5P_DEFAULT)
-				     : H5I_INVALID_HID;
+		snprintf(path, sizeof(path), "%s/Totals", node);
+		t->dset[i] = H5I_INVALID_HID;
+		if (H5Lexists(file, path, H5P_DEFAULT) <= 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/Totals/%s", node, of_tasks[i]);
+		if (H5Lexists(file, path, H5P_DEFAULT) > 0)
+			t->dset[i] = H5Dopen2(file, path, H5P_DEFAULT);
 	}
 }
 
@@ -202,17 +208,18 @@ static void number_tasks(hid_t node, unsigned tasks, unsigned first)
 	}
 }
 
-static void copy_file(hid_t from, const char *path, const char *node, const struct job *j,
-		      unsigned first)
+static void copy_file(hid_t from, const char *node0, const char *path, const char *node,
+		      const struct job *j, unsigned first)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), fcpl = H5Pcreate(H5P_FILE_CREATE), to, group;
 
 	if (!j->slurm) {
 		H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18);
-		H5Pset_istore_k(fcpl, 4);
+		H5Pset_istore_k(fcpl, j->from ? 1 : 4);
+		need(!j->from || !h5__share_types(fcpl), "types");
 	}
 	to = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, fapl);
-	need(to >= 0 && H5Ocopy(from, "n0", to, node, H5P_DEFAULT, H5P_DEFAULT) >= 0, path);
+	need(to >= 0 && H5Ocopy(from, node0, to, node, H5P_DEFAULT, H5P_DEFAULT) >= 0, path);
 	group = H5Gopen2(to, node, H5P_DEFAULT);
 	H5Adelete(group, "Node Name");
 	put_string(group, "Node Name", node);
@@ -223,34 +230,49 @@ static void copy_file(hid_t from, const char *path, const char *node, const stru
 	H5Pclose(fcpl);
 }
 
+/* The file that is copied: a node's group is all that it holds. */
+static hid_t open_first(const struct job *j, char *node)
+{
+	char path[4096];
+	hid_t file;
+
+	snprintf(path, sizeof(path), "%s/.jpfiles.h5", j->dir);
+	if (!j->from)
+		(j->slurm ? make_slurm : make_jobprof)(path, j);
+	file = j->from ? H5Fopen(j->from, H5F_ACC_RDONLY, H5P_DEFAULT)
+		       : H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+	need(file >= 0 && H5Lget_name_by_idx(file, ".", H5_INDEX_NAME, H5_ITER_INC, 0, node,
+					     NODE_NAME, H5P_DEFAULT) > 0,
+	     j->from ? j->from : path);
+	unlink(path);
+	return file;
+}
+
 static void make_files(const struct job *j)
 {
-	char first[4096], path[4096], node[16];
+	char node0[NODE_NAME], path[4096], node[16];
+	hid_t from = open_first(j, node0);
 	struct totals totals;
-	hid_t from;
 
-	snprintf(first, sizeof(first), "%s/.jpfiles.h5", j->dir);
-	(j->slurm ? make_slurm : make_jobprof)(first, j);
-	from = H5Fopen(first, H5F_ACC_RDWR, H5P_DEFAULT);
-	need(from >= 0, first);
-	totals_open(&totals, from, j->tasks);
+	totals_open(&totals, from, node0, j->tasks);
 	for (unsigned s = 0; s < j->steps; s++) {
 		for (unsigned n = 1; n <= j->nodes; n++) {
 			snprintf(node, sizeof(node), "n%u", n);
 			snprintf(path, sizeof(path), "%s/%u_%u_%s.h5", j->dir, j->id, s, node);
-			totals_number(&totals, j->tasks, (n - 1) * j->tasks);
-			copy_file(from, path, node, j, (n - 1) * j->tasks);
+			if (!j->from)
+				totals_number(&totals, j->tasks, (n - 1) * j->tasks);
+			copy_file(from, node0, path, node, j, (n - 1) * j->tasks);
 		}
 	}
 	totals_close(&totals);
 	H5Fclose(from);
-	unlink(first);
 }
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: jpfiles [-k slurm|jobprof] [-j JOB] [-n NODES] [-s STEPS] "
-			"[-t TASKS] [-r ROWS] DIR\n");
+	fprintf(stderr,
+		"usage: jpfiles [-k slurm|jobprof | -f FILE] [-j JOB] [-n NODES] [-s STEPS] "
+		"[-t TASKS] [-r ROWS] DIR\n");
 	return 2;
 }
 
@@ -259,7 +281,7 @@ int main(int argc, char **argv)
 	struct job j = {.slurm = true, .id = 7, .nodes = 16, .steps = 1, .tasks = 1, .rows = 601};
 	int c;
 
-	while ((c = getopt(argc, argv, "k:j:n:s:t:r:")) != -1) {
+	while ((c = getopt(argc, argv, "k:f:j:n:s:t:r:")) != -1) {
 		unsigned *const at = c == 'j'	? &j.id
 				     : c == 'n' ? &j.nodes
 				     : c == 's' ? &j.steps
@@ -267,7 +289,9 @@ int main(int argc, char **argv)
 				     : c == 'r' ? &j.rows
 						: NULL;
 
-		if (c == 'k' && (!strcmp(optarg, "slurm") || !strcmp(optarg, "jobprof")))
+		if (c == 'f')
+			j.from = optarg;
+		else if (c == 'k' && (!strcmp(optarg, "slurm") || !strcmp(optarg, "jobprof")))
 			j.slurm = *optarg == 's';
 		else if (!at || parse_u32(optarg, at))
 			return usage();

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pages of all jobs: jobprof serve on an index of 1,000,000 generated jobs of a year ($JOBPROF_BENCH_JOBS: so many). The 95th percentile of 100
+"""The pages of all jobs: jobprof serve on an index of 1,000,000 generated jobs of a year ($JOBPROF_BENCH_JOBS: so many; with
+$JOBPROF_BENCH_DATABASE a SQLite file of such jobs that is there, and stays). The 95th percentile of 100
 questions of each kind by the server, whose answers are compressed, beside that of the verb alone; 200 clients at once on two CPUs; and in chromium, where it
 is there, the list of 10,000 jobs and the page of a job of 1,000 nodes. Only when it is asked for, as it takes minutes."""
 
@@ -11,6 +12,7 @@ import pwd
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -211,17 +213,25 @@ def in_browser(database, site, top, opts):
     yield Row("serve", name + ": a zoom", "ms", t["zoom"], target=200)
 
 
+def jobs_of(database):
+    """Their numbers follow each other, as sitegen gives them out."""
+    with contextlib.closing(sqlite3.connect("file:%s?mode=ro" % database, uri=True)) as db:
+        return db.execute("SELECT max(id) FROM job").fetchone()[0]
+
+
 def run(_, opts):
     import sitegen
-    jobs = 20000 if opts.quick else int(os.environ.get("JOBPROF_BENCH_JOBS", 1000000))
+    ready = os.environ.get("JOBPROF_BENCH_DATABASE")
+    jobs = jobs_of(ready) if ready else 20000 if opts.quick else int(os.environ.get("JOBPROF_BENCH_JOBS", 1000000))
     site = sitegen.Site(jobs, days=index.DAYS)
     site.users[:USERS] = (users_here() + site.users)[:USERS]
     index.Questions.rules = sitegen.RULES
     top = tempfile.mkdtemp(prefix="jobprof-bench.", dir="/var/tmp")
     rows = []
     try:
-        database, empty = os.path.join(top, "index.db"), os.path.join(top, "empty.db")
-        index.make(site, database, top)
+        database, empty = ready or os.path.join(top, "index.db"), os.path.join(top, "empty.db")
+        if not ready:
+            index.make(site, database, top)
         index.call("index", "import", "--database", empty, "/dev/null")
         start = sorted(index.timed("jobs", "--database", empty, "--json")[0] for _ in range(21))[10]
         questions = index.Questions(site)

@@ -19,7 +19,7 @@
 #include "base/room.h"
 
 #define BLOCK  (16u << 10)
-#define BLOCKS 6u
+#define BLOCKS 32u
 #define LIMIT  ((haddr_t)INT64_MAX)
 
 struct block {

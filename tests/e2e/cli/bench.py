@@ -152,6 +152,17 @@ def sizes_are_measured():
     is_true("sizing: the page has each table", len(heads) >= 5, heads)
 
 
+@in_full
+def what_breaks_is_measured():
+    p = subprocess.run([os.path.join(ROOT, "scripts", "bench"), "--quick", "--json", "--only", "scale"], capture_output=True, text=True)
+    is_equal("scale: exit status", p.returncode, 0)
+    rows = json.loads(p.stdout or '{"rows": []}')["rows"]
+    nodes = [r.get("median") for r in rows if r.get("column") == "nodes"]
+    is_true("scale: what breaks first is first", len(nodes) >= 10 and nodes == sorted(nodes) and nodes[0] > 0, nodes or p.stderr[-500:])
+    asked = [r["median"] for r in rows if r.get("column") == "file system: calls/s"]
+    is_true("scale: ten times the nodes ask ten times as much", len(asked) == 4 and approx(asked[3], 1000 * asked[0], 1e-6) and asked[0] > 0, asked)
+
+
 need_bpf()
 run_tests([runs_to_its_end, table_is_whole, families_have_rows, slurm_is_measured,
-           others_are_beside, medians_lie_between_quartiles, calls_are_counted, sizes_are_measured])
+           others_are_beside, medians_lie_between_quartiles, calls_are_counted, sizes_are_measured, what_breaks_is_measured])

@@ -377,6 +377,49 @@ def a_crowd():
     is_equal("and jobprofd ends", d.end(), 0)
 
 
+def jobs_that_end_together(n, bad=0):
+    """n jobs of five users that are due at once on one node, and `bad` of which a file is damaged: so many merges at a time, all are done, and
+    what could not be merged is there and named."""
+    d = Daemon(0.2, -10, AutoMerge="yes", AutoReport="yes")
+    users = [pwd.getpwnam(u) for u in ("nobody", "daemon", "bin", "games", "mail")]
+    os.makedirs(os.path.dirname(record(d, 0)), 0o700)
+    for u in users:
+        os.makedirs(own(d, u), 0o700)
+        os.chown(own(d, u), u.pw_uid, u.pw_gid)
+    first, jobs = tmpdir("together") + "/one.h5", {800000000 + i: users[i % len(users)] for i in range(n)}
+    h5make.node_file(first, NODE, {"Energy": h5make.rows_of([1, 2], h5make.COLUMNS["Energy"], [[1, 2]])}, attributes=[("Nodes in Step", 1)])
+    for job, u in jobs.items():
+        shutil.copy(first, node_file(d, job, user=u))
+        if job < 800000000 + bad:
+            os.truncate(node_file(d, job, user=u), 1000)
+        os.chown(node_file(d, job, user=u), u.pw_uid, u.pw_gid)
+        with open(record(d, job), "wb") as f:
+            f.write(b"".join(w.encode() + b"\0" for w in ("merge 1", str(u.pw_uid), str(u.pw_gid), u.pw_name, d.hdf5, tree.v2 + "/gone")))
+    began, most, of_one = time.monotonic(), 0, 0
+    d.start()
+    while os.listdir(os.path.dirname(record(d, 0))) and time.monotonic() - began < 30 + n:
+        uids = [p["Uid"].split()[0] for p in processes(d) if int(p["PPid"]) == d.proc.pid]
+        most, of_one = max(most, len(uids)), max([of_one, *map(uids.count, uids)])
+        time.sleep(0.1)
+    name = "%d jobs end together" % n
+    is_true("%s: at most 64 merges at a time, 16 of one user (%.0f s)" % (name, time.monotonic() - began), 0 < most <= 64 and of_one <= 16, (most, of_one))
+    good = [j for j in jobs if j >= 800000000 + bad]
+    is_equal(name + ": all are merged", [j for j in good if not os.path.exists(job_file(d, j, jobs[j])) or os.path.exists(node_file(d, j, user=jobs[j]))], [])
+    is_equal(name + ": what is damaged stays, and is named", [j for j in jobs if j not in good and (
+        not os.path.exists(node_file(d, j, user=jobs[j])) or "job %d is not merged" % j not in d.said())], [])
+    is_equal(name + ": nothing is left of it", os.listdir(os.path.dirname(record(d, 0))), [])
+    is_equal(name + ": jobprofd ends", d.end(), 0)
+
+
+def some_jobs_end_together():
+    jobs_that_end_together(100, 4)
+
+
+@in_full
+def a_thousand_jobs_end_together():
+    jobs_that_end_together(1000, 20)
+
+
 def end():
     """Merges end with their jobprofd; what they were for is kept."""
     is_equal("jobprofd ends", main.end(), 0)
@@ -424,4 +467,4 @@ if __name__ == "__main__":
     for d in (main, off, again):
         d.start()
     run_together([merged, told, elsewhere, waits, requeued, of_an_earlier_job, restarted, wait_option, directories, many])
-    run_tests([end, a_crowd, stored_report])
+    run_tests([end, a_crowd, stored_report, some_jobs_end_together, a_thousand_jobs_end_together])

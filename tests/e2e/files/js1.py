@@ -235,6 +235,18 @@ def slurm_that_hangs():
     is_equal("a minute later", s.turn("--rate", "2")[1], "2 written, 0 of others, 0 failed, 0 waiting\n")
 
 
+def more_than_the_rate_allows():
+    """The newest have their comments; what had no turn in a week is dropped, and so are those of long ago."""
+    s = Slurm(range(90, 96), {str(n): "" for n in range(90, 96)})
+    s.sql("UPDATE job SET \"end\" = \"end\" + job_id - 96")
+    is_equal("the newest first", (s.turn("--rate", "2")[1], sorted(int(k) for k, v in s.comments().items() if v)), ("2 written, 0 of others, 0 failed, 4 waiting\n", [94, 95]))
+    s.sql("UPDATE job SET \"end\" = \"end\" - 8 * 86400 WHERE job_id <= 92 OR job_id = 95")
+    s.sql("UPDATE admin_comment SET next = next - 8 * 86400, at = at - 8 * 86400 WHERE job IN (SELECT id FROM job WHERE job_id <= 92 OR job_id = 95)")
+    is_equal("a week later", (s.turn("--rate", "9")[1], s.states()), ("1 written, 0 of others, 0 failed, 0 waiting\n", {93: "done", 94: "done"}))
+    plan = " ".join(r[3] for r in s.sql("EXPLAIN QUERY PLAN SELECT id FROM job WHERE \"end\" >= 1 AND sources = 3"))
+    is_true("jobs of long ago are not read", "job_end" in plan, plan)
+
+
 def slurm_that_changes_comments():
     s = Slurm([75, 76], {"75": "", "76": "", "lower": 1})
     status, out, err = s.turn()
@@ -251,4 +263,4 @@ def without_slurm():
 
 
 run_tests([has_what_the_profile_has, short_none_and_missing, of_the_index, comments_are_written, jobs_that_run_have_none,
-           pauses_grow, slurm_that_hangs, slurm_that_changes_comments, without_slurm])
+           pauses_grow, slurm_that_hangs, more_than_the_rate_allows, slurm_that_changes_comments, without_slurm])

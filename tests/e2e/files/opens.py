@@ -57,6 +57,27 @@ def node_steps():
     is_true("node-step files: at most twice", max(counts.values()) <= 2, counts)
 
 
+def bytes_read():
+    """By this process and all that it has waited for."""
+    with open("/proc/self/io") as f:
+        return int(re.search(r"^rchar: (\d+)", f.read(), re.M)[1])
+
+
+def a_merge_reads_little():
+    """Files of a usual size are read twice, for they are scanned and then copied, and what was written is read once. A metadata cache that was
+    smaller than the file read it six times."""
+    top = tmpdir("merge")
+    os.mkdir(top + "/me")
+    tables = {"Series%d" % i: rows_of(list(range(64)), [("X", F)], [[float(i + k) for k in range(64)]]) for i in range(100)}
+    for node in range(4):
+        node_file("%s/me/12_0_n%d.h5" % (top, node), "n%d" % node, tables, index=node)
+    size = sum(e.stat().st_size for e in os.scandir(top + "/me"))
+    before = bytes_read()
+    subprocess.run([JOBPROF, "merge", "-q", "-j", "12", "-p", top, "-u", "me", "-o", top + "/job_12.h5"], check=True)
+    times = (bytes_read() - before) / size
+    is_true("a merge reads its files' bytes at most 3.5 times (of %d KiB each)" % (size / 4096), times < 3.5, times)
+
+
 def job_of_steps(n):
     path = os.path.join(HERE, "steps_%d.h5" % n)
     with h5py.File(os.path.join(ROOT, "tests/data/golden/job_7.h5")) as one, h5py.File(path, "w") as f:
@@ -84,4 +105,4 @@ def many_steps():
         is_true("%s: linear in the number of steps" % args[0], any(m <= 7.5 * f for f, m in tries), tries)
 
 
-run_tests([each_verb, node_steps, many_steps])
+run_tests([each_verb, node_steps, a_merge_reads_little, many_steps])

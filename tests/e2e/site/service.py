@@ -98,6 +98,24 @@ def where_the_index_is():
         is_true("the service's index: %s" % name, name in p.stdout.split() and "1 job of 1 file" in p.stderr, (p.stdout, p.stderr))
 
 
+def a_directory_by_a_link():
+    """ProfileHDF5Dir may be a link, as to the file system of this year. The service and scan have one place of it."""
+    if os.geteuid() or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+        raise Skipped("needs root and a mount namespace of its own")
+    t, link = Tree(), os.path.join(tmpdir("link"), "profiles")
+    os.symlink(t.dir, link)
+    put(t.user, 1)
+    t.old()
+    must("index", "import", "--database", t.index, "/dev/null")
+    p = start(["unshare", "-m", "--propagation", "private", "sh", "-c", 'mount --bind "$0" /etc && exec "$@"', etc_with("ProfileHDF5Dir=%s\n" % link), JOBPROF,
+               "index", "watch", "--every", "1", "--sacct", "none", "--database", t.index], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=plain_env())
+    wait_until(t.rows, 30, "the job in the index")
+    p.terminate()
+    is_equal("watch, ProfileHDF5Dir a link: it ends", p.wait(PATIENCE), 0)
+    is_equal("and has the real path", sql(t.index, "SELECT path FROM file"), [(os.path.realpath(t.user) + "/job_1.h5",)])
+    is_equal("and scan finds nothing new there", t.scan(), "0 jobs of 0 new files")
+
+
 SLURM = """#!/bin/sh
 f=${0%/*}/comment
 case $0 in
@@ -158,4 +176,4 @@ def own_index_is_quick():
 
 
 if __name__ == "__main__":
-    run_tests((unit, calls_of_the_service, where_the_index_is, comments_where_configured, own_index, own_index_is_quick))
+    run_tests((unit, calls_of_the_service, where_the_index_is, a_directory_by_a_link, comments_where_configured, own_index, own_index_is_quick))

@@ -41,14 +41,23 @@ struct turn {
 /* ---- the queue */
 
 /* Adds jobs that have ended, have a profile and are in Slurm's accounting, which names their user:
- * a profile may be forged. */
+ * a profile may be forged. Drops those that ended too long ago: where more jobs end than the rate
+ * allows, the queue would grow without end. Without the index each turn would read all jobs. */
 static int enqueue(struct turn *t)
 {
 	const struct db_value since = db_value__int((int64_t)(t->now - t->o->since_s));
+	int err = db__write(t->ix->db,
+			    "CREATE INDEX IF NOT EXISTS job_end ON job (\"end\") WHERE sources = 3",
+			    NULL, 0);
 
+	if (!err)
+		err = db__write(t->ix->db, "DELETE FROM admin_comment WHERE next > 0 AND next < ?",
+				&since, 1);
+	if (err)
+		return err;
 	return db__write(t->ix->db,
 			 "INSERT INTO admin_comment (job, state, tries, next) "
-			 "SELECT j.id, 'waits', 0, 0 FROM job j WHERE j.\"end\" >= ? "
+			 "SELECT j.id, 'waits', 0, j.\"end\" FROM job j WHERE j.\"end\" >= ? "
 			 "AND j.sources = 3 AND j.state IS NOT NULL AND j.state NOT IN "
 			 "('', 'RUNNING', 'PENDING', 'SUSPENDED', 'COMPLETING', 'CONFIGURING', "
 			 "'RESIZING', 'STAGE_OUT', 'SIGNALING', 'STOPPED', 'REQUEUED') AND NOT "
@@ -66,6 +75,7 @@ static double allowed(struct turn *t, int *err)
 				       1);
 }
 
+/* The newest first, for these are looked at. */
 static int read_due(struct turn *t, unsigned most)
 {
 	const struct db_value args[] = {db_value__int((int64_t)t->now), db_value__int(most)};
@@ -73,7 +83,7 @@ static int read_due(struct turn *t, unsigned most)
 	int err = db__ask(&r, t->ix->db,
 			  "SELECT c.job, j.job_id, c.tries, j.cluster FROM admin_comment c "
 			  "JOIN job j ON j.id = c.job WHERE c.state = 'waits' AND c.next <= ? "
-			  "ORDER BY c.next, j.\"end\" LIMIT ?",
+			  "ORDER BY c.tries, c.next DESC LIMIT ?",
 			  args, 2);
 
 	while (!err && t->n < DUE_MAX && db_rows__next(&r)) {

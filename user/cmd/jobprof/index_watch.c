@@ -108,18 +108,23 @@ static void pause_for(double s)
 		;
 }
 
+/* By their real paths, as scan has them: a directory that is reached by a link is one in the index.
+ */
 static int find_dirs(struct string_list *dirs, int n, char **words)
 {
 	char *dir = NULL;
 	int err = n ? 0 : profile_dir__find(&dir);
 
-	if (!err && !n)
-		err = string_list__take(dirs, dir);
+	if (dir) {
+		words = &dir;
+		n = 1;
+	}
 	for (int i = 0; !err && i < n; i++) {
 		err = string_list__take(dirs, realpath(words[i], NULL));
 		if (err)
 			log_error("%s: %s", words[i], strerror(errno));
 	}
+	free(dir);
 	return err;
 }
 

@@ -207,12 +207,18 @@ static int list_names(const struct merge_opts *o, int dir, struct name **out)
 	return (int)n;
 }
 
+static int by_first(const void *name, const void *step)
+{
+	return by_step(name, &((const struct wait_step *)step)->first);
+}
+
+/* A job may have tens of thousands of steps, and each is looked for. */
 static struct step_attrs known_attrs(const struct wait *w, const struct merge_name *m)
 {
-	for (unsigned i = 0; i < w->nsteps; i++)
-		if (!by_step(&w->steps[i].first, m))
-			return w->steps[i].attrs;
-	return (struct step_attrs){NOT_READ, NOT_READ};
+	const struct wait_step *s =
+		w->nsteps ? bsearch(m, w->steps, w->nsteps, sizeof(*s), by_first) : NULL;
+
+	return s ? s->attrs : (struct step_attrs){NOT_READ, NOT_READ};
 }
 
 /* The steps that names make. */
