@@ -374,6 +374,27 @@ def full_state():
     subprocess.run(["umount", "-l", state])
 
 
+def full_state_and_killed():
+    """jobprofd is killed while it cannot complete the journal of a step that has ended: the next one has all counts, and all tasks."""
+    d = RootedDaemon("fk", StateDir=tmpfs("512k")).start()
+    job = new_job()
+    p, cgroup = spinning(d, job)
+    d.wait_said("profiling %d_0_" % job)
+    filler = fill(d.state)
+    d.wait_said("%d_0_.*rows are left out.*make room" % job)
+    time.sleep(0.5)
+    end_of(p)
+    wait_until(lambda: all(state != 1 for _, state, _, _ in d.used_slots()), 20, "the step to end")
+    time.sleep(3)
+    d.end(signal.SIGKILL)
+    d.start()
+    os.unlink(filler)
+    attrs = is_whole("StateDir full at a step's end, and a kill", d, job, cgroup)[1]
+    is_equal("StateDir full at a step's end, and a kill: number of tasks", attrs["Number of Tasks"][0], 1)
+    d.end()
+    subprocess.run(["umount", "-l", d.state])
+
+
 def same_name():
     out, state = tmpdir("out"), tmpdir("state")
     env = plain_env(SLURM_JOB_ID="4711")
@@ -451,4 +472,4 @@ if __name__ == "__main__":
     need_bpf()
     run_five_at_a_time([full_output, writers_that_hang, unwritable_output, one_line_says_why, kernel_losses_are_said,
                         no_line_of_a_step, slots_that_are_wanting,
-                        runs_do_not_speak_for_others, symlinks, full_state, same_name])
+                        runs_do_not_speak_for_others, symlinks, full_state, full_state_and_killed, same_name])

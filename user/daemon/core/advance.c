@@ -68,6 +68,18 @@ static void ask_squeue(struct step *s, const struct step_env *env, uint64_t now_
 			  now_ns);
 }
 
+/* False: it is tried again. The slots stay until then: should this process be killed meanwhile, the
+ * next one has only them for what the journal lacks. */
+static bool complete_journal(struct step *s, const struct step_env *env, bool last)
+{
+	if (!s->journal)
+		return true;
+	if (!step__write_rest(s, last))
+		return false;
+	step__release(s, env->k);
+	return true;
+}
+
 void step__finish(struct step *s, const struct step_env *env, const char *reason)
 {
 	step__begin_frame(s, env);
@@ -75,7 +87,7 @@ void step__finish(struct step *s, const struct step_env *env, const char *reason
 	kern__set_done(env->k, s->slot);
 	journal__end(s->journal);
 	step__commit_frame(s);
-	step__write_rest(s, false);
+	complete_journal(s, env, false);
 	s->state = STEP_FINISHING;
 }
 
@@ -111,7 +123,6 @@ static void begin_end(struct daemon *d, struct step *s, uint64_t now)
 static void close_step(struct step_env *env, struct step *s, const char *reason)
 {
 	step__finish(s, env, reason);
-	step__release(s, env->k);
 	s->pub.next_ns = 0;
 }
 
@@ -213,7 +224,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 		take_slurms_answers(&d->env, s, now);
 		break;
 	case STEP_FINISHING:
-		if (step__write_rest(s, d->opts.embedded && now > s->end_boot_ns + REST_MAX_NS))
+		if (complete_journal(s, &d->env, d->opts.embedded && now > s->end_boot_ns + REST_MAX_NS))
 			daemon_finish_file(d, &s->pub, now);
 		break;
 	case STEP_IGNORED:
