@@ -375,22 +375,28 @@ def full_state():
 
 
 def full_state_and_killed():
-    """jobprofd is killed while it cannot complete the journal of a step that has ended: the next one has all counts, and all tasks."""
+    """jobprofd is killed while it cannot complete the journals of steps that have ended, one of which has no record at all: the
+    next one has all counts, and all tasks."""
     d = RootedDaemon("fk", StateDir=tmpfs("512k")).start()
-    job = new_job()
-    p, cgroup = spinning(d, job)
-    d.wait_said("profiling %d_0_" % job)
+    late, during = new_job(), new_job()
+    p, cgroup = spinning(d, late)
+    d.wait_said("profiling %d_0_" % late)
     filler = fill(d.state)
-    d.wait_said("%d_0_.*rows are left out.*make room" % job)
+    d.wait_said("%d_0_.*rows are left out.*make room" % late)
+    q, cgroup_during = spinning(d, during)
+    d.wait_said("cannot begin journal .*%d_0_" % during)
     time.sleep(0.5)
     end_of(p)
-    wait_until(lambda: all(state != 1 for _, state, _, _ in d.used_slots()), 20, "the step to end")
+    end_of(q)
+    wait_until(lambda: all(state != 1 for _, state, _, _ in d.used_slots()), 20, "the steps to end")
     time.sleep(3)
     d.end(signal.SIGKILL)
     d.start()
     os.unlink(filler)
-    attrs = is_whole("StateDir full at a step's end, and a kill", d, job, cgroup)[1]
-    is_equal("StateDir full at a step's end, and a kill: number of tasks", attrs["Number of Tasks"][0], 1)
+    for what, job, at in (("step's end", late, cgroup), ("step's life", during, cgroup_during)):
+        name = "StateDir full at a %s, and a kill" % what
+        is_equal(name + ": number of tasks", is_whole(name, d, job, at)[1]["Number of Tasks"][0], 1)
+    is_equal("StateDir full, and a kill: a file for each step", len(d.files()), 2)
     d.end()
     subprocess.run(["umount", "-l", d.state])
 

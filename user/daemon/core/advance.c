@@ -69,22 +69,28 @@ static void ask_squeue(struct step *s, const struct step_env *env, uint64_t now_
 }
 
 /* False: it is tried again. The slots stay until then: should this process be killed meanwhile, the
- * next one has only them for what the journal lacks. */
+ * next one has only them for what the journal lacks. Were it killed after a complete journal is
+ * written, the step must not begin again: so it is done before. */
 static bool complete_journal(struct step *s, const struct step_env *env, bool last)
 {
+	bool complete;
+
 	if (!s->journal)
 		return true;
-	if (!step__write_rest(s, last))
-		return false;
-	step__release(s, env->k);
-	return true;
+	kern__set_done(env->k, s->slot, true);
+	complete = step__write_rest(s, last);
+	if (complete)
+		step__release(s, env->k);
+	else
+		kern__set_done(env->k, s->slot, false);
+	return complete;
 }
 
 void step__finish(struct step *s, const struct step_env *env, const char *reason)
 {
 	step__begin_frame(s, env);
 	step__put_end_attrs(s, env, reason);
-	kern__set_done(env->k, s->slot);
+	kern__set_done(env->k, s->slot, true);
 	journal__end(s->journal);
 	step__commit_frame(s);
 	complete_journal(s, env, false);
