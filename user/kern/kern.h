@@ -238,7 +238,7 @@ struct slots {
 struct slots kern__slots(struct kern *k);
 /*
  * CPU time that a step's processes had used before the programs were attached, in a cgroup that was
- * made before: no count has it. UINT64_MAX: not known, for example because the cgroup had gone. 0
+ * made before, or before there was a slot for the step: no count has it. UINT64_MAX: not known, for example because the cgroup had gone. 0
  * also where the cgroup has no CPU time (v1 without cpuacct).
  */
 uint64_t kern__missed_ns(const struct kern *k, uint32_t slot);

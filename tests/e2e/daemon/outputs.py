@@ -234,6 +234,30 @@ def slots_that_are_wanting():
     d.end()
 
 
+def a_slot_that_comes_late():
+    """What the step has used before, the file has in one number."""
+    d = RootedDaemon("sl", MaxSlots="16").start()
+    taken = [d.v2_step(new_job(), 0) for _ in range(14)]
+    for path in taken:
+        os.makedirs(path)
+    wait_until(lambda: len(d.used_slots()) == 14, 20, "steps that take all slots")
+    job = new_job()
+    p, cgroup = spinning(d, job)
+    since_of(d, "slots are taken")
+    for path in taken:
+        os.rmdir(path)
+        os.rmdir(os.path.dirname(path))
+    d.wait_said("profiling %d_0_" % job, 60)
+    time.sleep(0.5)
+    end_of(p)
+    path = d.file(job, 0)
+    attrs, counted = attrs_of(path), whole(path, "Step", "CPUTime")
+    is_true("a slot that comes late: some is counted, and some not", counted > 0.01 and attrs.get("Missed CPU Time", 0) > 0.01, (counted, attrs))
+    is_near("a slot that comes late: what is counted, and what is missed by the file, are cpu.stat's",
+            counted + attrs["Missed CPU Time"], cpu_stat_ns(cgroup) / 1e9, 0.002, 0.006)
+    d.end()
+
+
 def kernel_losses_are_said():
     """Tasks without storage, as the pinned map has them: their own words, in status, log and file."""
     d = RootedDaemon("kl", LogLevel="info").start()
@@ -477,5 +501,5 @@ def symlinks():
 if __name__ == "__main__":
     need_bpf()
     run_five_at_a_time([full_output, writers_that_hang, unwritable_output, one_line_says_why, kernel_losses_are_said,
-                        no_line_of_a_step, slots_that_are_wanting,
+                        no_line_of_a_step, slots_that_are_wanting, a_slot_that_comes_late,
                         runs_do_not_speak_for_others, symlinks, full_state, full_state_and_killed, same_name])
