@@ -349,6 +349,8 @@ static void run_merge(const struct automerge *a, const struct merge *m, pid_t pa
 		err = child__end_with(parent, SIGTERM);
 	if (!err && chdir("/"))
 		err = -errno;
+	if (err == -ESRCH) /* jobprofd has ended: the next one merges */
+		_exit(1);
 	if (err) {
 		log_error("cannot become uid %u to merge job %u: %s", u.uid, m->job.job_id,
 			  strerror(-err));
