@@ -2,7 +2,8 @@
 /*
  * CPU time that no program has counted. A step's cgroup gets its slot when it is made, but the
  * programs that count are attached some milliseconds later, or later where jobprofd has to wait for
- * a CPU; and a step that finds all slots taken gets one later. The time that the processes used until then is in the cgroup's own account.
+ * a CPU; and a step that finds all slots taken gets one later. The time that the processes used
+ * until then is in the cgroup's own account.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -240,20 +240,24 @@ class Lane(threading.Thread):
 
     def cpu(self):
         """One goes, and comes again."""
+        last = max(int(p[len("/sys/devices/system/cpu/cpu"):]) for p in glob.glob("/sys/devices/system/cpu/cpu[0-9]*"))
         for on in "01":
-            with open("/sys/devices/system/cpu/cpu%d/online" % (os.cpu_count() - 1), "w") as f:
+            with open("/sys/devices/system/cpu/cpu%d/online" % last, "w") as f:
                 f.write(on)
             self.nap(3)
 
     # ---- the end
 
     def file(self, work):
-        """Of a job; the step's own where the job was not merged, which is said."""
+        """Of a job; the step's own where the job was not merged, which is said. A user whose name was asked for in vain has a
+        directory by the number."""
         merged = self.merged(work.job)
-        return merged if os.path.exists(merged) else self.d.path(work.job, work.step)
+        paths = [self.d.path(work.job, work.step, user) for user in ("root", "0")]
+        return next((p for p in [merged] + paths if os.path.exists(p)), merged)
 
     def merged(self, job):
-        return os.path.join(self.d.hdf5, "root", "job_%d.h5" % job)
+        paths = ["%s/%s/job_%d.h5" % (self.d.hdf5, user, job) for user in ("root", "0")]
+        return next((p for p in paths if os.path.exists(p)), paths[0])
 
     def jobs(self):
         return sorted({w.job for w in self.works})

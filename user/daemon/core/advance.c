@@ -230,7 +230,8 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 		take_slurms_answers(&d->env, s, now);
 		break;
 	case STEP_FINISHING:
-		if (complete_journal(s, &d->env, d->opts.embedded && now > s->end_boot_ns + REST_MAX_NS))
+		if (complete_journal(s, &d->env,
+				     d->opts.embedded && now > s->end_boot_ns + REST_MAX_NS))
 			daemon_finish_file(d, &s->pub, now);
 		break;
 	case STEP_IGNORED:
