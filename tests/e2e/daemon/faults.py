@@ -134,11 +134,6 @@ class Lane(threading.Thread):
         self.d.configure(RingSize="512" if self.d.settings.get("RingSize") != "512" else "1024")
         self.again()
 
-    def restart(self):
-        """As by systemctl restart: files of running steps end, and begin anew."""
-        self.d.end(signal.SIGTERM, 70)
-        self.again()
-
     def reload(self):
         self.d.configure(JobAcctGatherFrequency="task=%g" % self.random.choice((0.1, 0.2, 0.5)))
         self.d.tell(signal.SIGHUP)
@@ -275,7 +270,7 @@ class Lane(threading.Thread):
         except Failed as e:
             self.problems.append(str(e))
         own = {self.file(w) for w in self.works}
-        left = self.d.temporaries() + self.d.journals() + self.d.journals("runs") + [f for f in self.d.files() if f not in own and "/restart" not in f]
+        left = self.d.temporaries() + self.d.journals() + self.d.journals("runs") + [f for f in self.d.files() if f not in own]
         left += [self.d.pin] * os.path.exists(self.d.pin)
         return ["%s: %s" % (path, self.d.known_of(path)) for path in left]
 
@@ -377,8 +372,9 @@ class Reader(threading.Thread):
                         self.failed.append("%s: %s" % (path, e))
 
 
+# SIGTERM is none of them: it ends the files of running steps, which say so, and counts nothing until the next start.
 KINDS = {
-    "kill": Lane.kill, "torn journal": Lane.torn, "hand over": Lane.hand_over, "upgrade": Lane.upgrade, "restart": Lane.restart, "reload": Lane.reload,
+    "kill": Lane.kill, "torn journal": Lane.torn, "hand over": Lane.hand_over, "upgrade": Lane.upgrade, "reload": Lane.reload,
     "stop": Lane.stop, "kill writer": Lane.kill_writer, "kill helper": Lane.kill_helper, "stop writer": Lane.stop_writer,
     "stop helper": Lane.stop_helper, "full state": Lane.full_state, "full files": Lane.full_files, "hung state": Lane.hung_state,
     "hung files": Lane.hung_files, "slots": Lane.slots, "descriptors": Lane.descriptors, "kill task": Lane.kill_task,
