@@ -10,7 +10,7 @@ import lib
 # CPU time of a task by cpu.stat: what is charged to the cgroup before the task is in it, or after the last switch
 CPU_SLACK_S = 0.003
 # Of processes' own accounts: what slurmstepd's child did before it was in the cgroup, and the end after the account
-OTHER_SLACK = {"switches": 12, "WriteCalls": 6, "WriteMB": 0.002, "ReadMB": 0.05, "MinorFaults": 400}
+OTHER_SLACK = {"switches": 16, "WriteCalls": 6, "WriteMB": 0.002, "ReadMB": 0.05, "MinorFaults": 400}
 BROUGHT = ("Missed CPU Time", "Lost CPU Time")  # that files name in seconds
 LOSSES = ("Lost Counts", "Uncounted Tasks", "Uncounted Cgroups")  # after which less than the kernel has may be there
 

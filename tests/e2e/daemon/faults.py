@@ -498,6 +498,7 @@ def a_day():
         is_true("%s: %d KiB after %d jobs, %d after %d" % (name, kib, OPTIONS.steps // QUARTERS, kib_end, OPTIONS.steps), kib_end <= kib + GROWTH_KIB[name],
                 [at[name][0] for at in seen])
         is_equal(name + ": descriptors, and objects of BPF", (fds_end, len(objects_end)), (fds, len(objects)))
+    site.end()
     objects = set().union(*(at["jobprofd"][2] for at in seen))
     is_equal("a clean end", (d.end(), os.path.exists(d.pin)), (0, False))
     is_equal("no object of BPF is left", sorted(objects & set(all_objects())), [])
