@@ -120,7 +120,8 @@ class Lane(threading.Thread):
 
         def cut():
             for path in [p for p in self.d.journals() if os.path.basename(p).rpartition("_")[0] in running][:1]:
-                os.truncate(path, max(in_use(path) - 3, 0))
+                if in_use(path) > 8192:  # what says whose it is is whole
+                    os.truncate(path, in_use(path) - 3)
         self.kill(cut)
 
     def hand_over(self):
@@ -244,11 +245,11 @@ class Lane(threading.Thread):
     # ---- the end
 
     def file(self, work):
-        """Of a job; the step's own where the job was not merged, which is said. A user whose name was asked for in vain has a
+        """The step's own, where the job was not merged, which is said, or before it came; else its job's. A user whose name was asked for in vain has a
         directory by the number."""
         merged = self.merged(work.job)
         paths = [self.d.path(work.job, work.step, user) for user in ("root", "0")]
-        return next((p for p in [merged] + paths if os.path.exists(p)), merged)
+        return next((p for p in paths + [merged] if os.path.exists(p)), merged)
 
     def merged(self, job):
         paths = ["%s/%s/job_%d.h5" % (self.d.hdf5, user, job) for user in ("root", "0")]
