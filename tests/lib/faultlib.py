@@ -6,6 +6,7 @@ import concurrent.futures
 
 from daemonlib import *
 
+_lock = threading.Lock()
 BPFFS = "/sys/fs/bpf"
 NOBODY = 65534
 WRITER = os.path.join(BUILD, "jobprof-writer")
@@ -56,9 +57,10 @@ class RootedDaemon(Daemon):
     def cgroup_root(self, mount=None):
         """The directory in which this daemon's tree begins, made."""
         path = (mount or cgroup2_mount()) + self.root
-        if not os.path.isdir(path):
-            os.mkdir(path)
-            self._dirs.append(path)
+        with _lock:
+            if not os.path.isdir(path):
+                os.mkdir(path)
+                self._dirs.append(path)
         return path
 
     def v2_step(self, job, step):

@@ -67,6 +67,7 @@ struct kern {
 	uint64_t *missed_ns; /* by slot: see kern__missed_ns() */
 	uint64_t freed;	     /* slots given back */
 	unsigned unplaced;   /* steps without a slot at the last rescan */
+	bool placed_late;    /* a step got its slot at this rescan (KERN_PLACED_LATE) */
 	char unplaced_names[256];
 	uint32_t *used; /* slots that are not free, as of used_at */
 	unsigned nused;
@@ -147,8 +148,9 @@ int kern_iterate(int prog_fd);
 /* Tells the programs where each CPU's copy of a per-CPU variable is. 0, also where the kernel does
  * not give the offsets. */
 int kern_offsets(struct kern *k);
-/* Records the CPU time that steps have used uncounted: called when the programs have just been
- * attached. */
-void kern_record_missed(struct kern *k);
+/* Records the CPU time that steps have used uncounted: of all, when the programs have just been
+ * attached; late: of those whose missed_ns is KERN_PLACED_LATE, when their tasks count. */
+#define KERN_PLACED_LATE (UINT64_MAX - 1)
+void kern_record_missed(struct kern *k, bool late);
 
 #endif

@@ -218,9 +218,9 @@ int kern__env(const struct kern *k, uint32_t step, struct jp_env *env);
 void kern__set_gtid(struct kern *k, uint32_t slot, int gtid, enum jp_gtid_source source);
 /* Sets the first process of a task that began before the programs were attached. */
 void kern__set_root(struct kern *k, uint32_t slot, pid_t pid, uid_t uid);
-/* Marks that the slot's counts are no longer needed. This is done before the journal is completed,
- * so that a restart in between makes no second file. */
-void kern__set_done(struct kern *k, uint32_t slot);
+/* Marks that the slot's counts are no longer needed, or are after all. The former is done before
+ * the journal is completed, so that a restart in between makes no second file. */
+void kern__set_done(struct kern *k, uint32_t slot, bool done);
 unsigned kern__nslots(const struct kern *k);
 /* The slots that are not free, those below JP_SLOT_FIRST too, ascending. The table is searched only
  * after a slot was taken or given back: most of a large table is unused most of the time. The list
@@ -238,8 +238,9 @@ struct slots {
 struct slots kern__slots(struct kern *k);
 /*
  * CPU time that a step's processes had used before the programs were attached, in a cgroup that was
- * made before: no count has it. UINT64_MAX: not known, for example because the cgroup had gone. 0
- * also where the cgroup has no CPU time (v1 without cpuacct).
+ * made before, or before there was a slot for the step: no count has it. UINT64_MAX: not known, for
+ * example because the cgroup had gone. 0 also where the cgroup has no CPU time (v1 without
+ * cpuacct).
  */
 uint64_t kern__missed_ns(const struct kern *k, uint32_t slot);
 /* Acknowledges that the counts of ended processes in the slot, up to change seq (struct jp_acct),

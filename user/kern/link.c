@@ -123,7 +123,7 @@ int kern__attach(struct kern *k)
 	} else if (fresh) { /* the time after the last link, since each link takes a while */
 		k->control->attached_ns = clock__boot_ns();
 		kern__sweep(k); /* for tasks that run already; the rescan reports a failure */
-		kern_record_missed(k);
+		kern_record_missed(k, false);
 		kern_pmu_calibrate(k);
 	}
 	return err;

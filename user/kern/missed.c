@@ -2,7 +2,8 @@
 /*
  * CPU time that no program has counted. A step's cgroup gets its slot when it is made, but the
  * programs that count are attached some milliseconds later, or later where jobprofd has to wait for
- * a CPU. The time that the processes used until then is in the cgroup's own account.
+ * a CPU; and a step that finds all slots taken gets one later. The time that the processes used
+ * until then is in the cgroup's own account.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -167,7 +168,7 @@ static uint64_t missed_in(struct kern *k, uint32_t step, struct kern_tasks *t)
 	return used > counted ? used - counted : 0;
 }
 
-void kern_record_missed(struct kern *k)
+void kern_record_missed(struct kern *k, bool late)
 {
 	struct kern_tasks tasks = {0};
 	const uint32_t *used;
@@ -178,7 +179,7 @@ void kern_record_missed(struct kern *k)
 	steps = calloc(n + 1, sizeof(*steps)); /* the other list is good for one call */
 	for (unsigned i = 0; steps && i < n; i++)
 		if (used[i] >= JP_SLOT_FIRST && k->slots[used[i]].kind == JP_KIND_STEP &&
-		    !k->released[used[i]])
+		    !k->released[used[i]] && (!late || k->missed_ns[used[i]] == KERN_PLACED_LATE))
 			steps[nsteps++] = used[i];
 	for (unsigned i = 0; i < nsteps; i++)
 		k->missed_ns[steps[i]] = missed_in(k, steps[i], &tasks);

@@ -171,6 +171,10 @@ static void place_late(struct walk *w, const struct jp_cgroup *up, const struct 
 		*e = late;
 		if (has_own_slot(e))
 			describe_slot(w, e, key->id);
+		if (e->kind == JP_KIND_STEP) {
+			k->missed_ns[e->slot] = KERN_PLACED_LATE;
+			k->placed_late = true;
+		}
 	} else if (has_own_slot(&late)) {
 		kern_give_back(k, late.slot);
 	}
@@ -366,6 +370,7 @@ int kern__rescan(struct kern *k, unsigned *found)
 
 	k->unplaced = 0;
 	k->unplaced_names[0] = 0;
+	k->placed_late = false;
 	for (i = 0; !err && i < k->opts.nroots; i++)
 		err = walk_root(k, &k->opts.roots[i], &n);
 	if (!err)
@@ -376,6 +381,8 @@ int kern__rescan(struct kern *k, unsigned *found)
 			kern_sample_start(k);
 		err = kern__sweep(k);
 	}
+	if (k->placed_late)
+		kern_record_missed(k, true);
 	if (found)
 		*found = n;
 	return err;

@@ -24,9 +24,12 @@ void kern__set_root(struct kern *k, uint32_t slot, pid_t pid, uid_t uid)
 	k->slots[slot].uid = uid;
 }
 
-void kern__set_done(struct kern *k, uint32_t slot)
+void kern__set_done(struct kern *k, uint32_t slot, bool done)
 {
-	k->slots[slot].flags |= JP_SLOT_F_DONE;
+	if (done)
+		k->slots[slot].flags |= JP_SLOT_F_DONE;
+	else
+		k->slots[slot].flags &= ~JP_SLOT_F_DONE;
 }
 
 uint32_t kern_take_slot(struct kern *k, uint32_t kind, uint32_t step,
@@ -144,7 +147,7 @@ void kern__release(struct kern *k, uint32_t slot)
 {
 	if (slot < JP_SLOT_FIRST || slot >= k->nslots)
 		return;
-	kern__set_done(k, slot);
+	kern__set_done(k, slot, true);
 	kern__close(k, slot);
 	k->nreleased += !k->released[slot];
 	k->released[slot] = true;

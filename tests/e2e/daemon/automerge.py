@@ -359,6 +359,29 @@ def many():
                "0" * 16, "1", "1000", 19, True)])
 
 
+def ended_by_others():
+    """The kernel ends merges first where memory is short: one begins again, and a third time."""
+    job, ended = new_job(), []
+    run_step(job, nodes=NODE + ",zz1", nnodes=2)
+    end_job(job)
+
+    def another():
+        for path in glob.glob("/proc/%d/task/*/children" % main.proc.pid):
+            for pid in slurp(path).split():
+                try:
+                    if pid not in ended and "\0-j\0%d\0" % job in slurp("/proc/%s/cmdline" % pid):
+                        return pid
+                except OSError:
+                    pass  # it has gone
+        return None
+
+    for _ in range(3):
+        ended.append(wait_until(another, 20, "the merge of job %d" % job))
+        os.kill(int(ended[-1]), signal.SIGKILL)
+    wait_until(lambda: "job %d is not merged, or not all of it (signal 9)" % job in main.said(), 20, "the log")
+    is_equal("a merge that is ended three times: no record", os.path.exists(record(main, job)), False)
+
+
 def a_crowd():
     """One user's jobs that wait to be merged leave room for others' to wait."""
     d = Daemon(0.2, -10, AutoMerge="yes")
@@ -466,5 +489,5 @@ def directories():
 if __name__ == "__main__":
     for d in (main, off, again):
         d.start()
-    run_together([merged, told, elsewhere, waits, requeued, of_an_earlier_job, restarted, wait_option, directories, many])
+    run_together([merged, told, elsewhere, waits, requeued, of_an_earlier_job, restarted, wait_option, directories, many, ended_by_others])
     run_tests([end, a_crowd, stored_report, some_jobs_end_together, a_thousand_jobs_end_together])

@@ -234,6 +234,30 @@ def slots_that_are_wanting():
     d.end()
 
 
+def a_slot_that_comes_late():
+    """What the step has used before, the file has in one number."""
+    d = RootedDaemon("sl", MaxSlots="16").start()
+    taken = [d.v2_step(new_job(), 0) for _ in range(14)]
+    for path in taken:
+        os.makedirs(path)
+    wait_until(lambda: len(d.used_slots()) == 14, 20, "steps that take all slots")
+    job = new_job()
+    p, cgroup = spinning(d, job)
+    since_of(d, "slots are taken")
+    for path in taken:
+        os.rmdir(path)
+        os.rmdir(os.path.dirname(path))
+    d.wait_said("profiling %d_0_" % job, 60)
+    time.sleep(0.5)
+    end_of(p)
+    path = d.file(job, 0)
+    attrs, counted = attrs_of(path), whole(path, "Step", "CPUTime")
+    is_true("a slot that comes late: some is counted, and some not", counted > 0.01 and attrs.get("Missed CPU Time", 0) > 0.01, (counted, attrs))
+    is_near("a slot that comes late: what is counted, and what is missed by the file, are cpu.stat's",
+            counted + attrs["Missed CPU Time"], cpu_stat_ns(cgroup) / 1e9, 0.002, 0.006)
+    d.end()
+
+
 def kernel_losses_are_said():
     """Tasks without storage, as the pinned map has them: their own words, in status, log and file."""
     d = RootedDaemon("kl", LogLevel="info").start()
@@ -374,6 +398,33 @@ def full_state():
     subprocess.run(["umount", "-l", state])
 
 
+def full_state_and_killed():
+    """jobprofd is killed while it cannot complete the journals of steps that have ended, one of which has no record at all: the
+    next one has all counts, and all tasks."""
+    d = RootedDaemon("fk", StateDir=tmpfs("512k")).start()
+    late, during = new_job(), new_job()
+    p, cgroup = spinning(d, late)
+    d.wait_said("profiling %d_0_" % late)
+    filler = fill(d.state)
+    d.wait_said("%d_0_.*rows are left out.*make room" % late)
+    q, cgroup_during = spinning(d, during)
+    d.wait_said("cannot begin journal .*%d_0_" % during)
+    time.sleep(0.5)
+    end_of(p)
+    end_of(q)
+    wait_until(lambda: all(state != 1 for _, state, _, _ in d.used_slots()), 20, "the steps to end")
+    time.sleep(3)
+    d.end(signal.SIGKILL)
+    d.start()
+    os.unlink(filler)
+    for what, job, at in (("step's end", late, cgroup), ("step's life", during, cgroup_during)):
+        name = "StateDir full at a %s, and a kill" % what
+        is_equal(name + ": number of tasks", is_whole(name, d, job, at)[1]["Number of Tasks"][0], 1)
+    is_equal("StateDir full, and a kill: a file for each step", len(d.files()), 2)
+    d.end()
+    subprocess.run(["umount", "-l", d.state])
+
+
 def same_name():
     out, state = tmpdir("out"), tmpdir("state")
     env = plain_env(SLURM_JOB_ID="4711")
@@ -450,5 +501,5 @@ def symlinks():
 if __name__ == "__main__":
     need_bpf()
     run_five_at_a_time([full_output, writers_that_hang, unwritable_output, one_line_says_why, kernel_losses_are_said,
-                        no_line_of_a_step, slots_that_are_wanting,
-                        runs_do_not_speak_for_others, symlinks, full_state, same_name])
+                        no_line_of_a_step, slots_that_are_wanting, a_slot_that_comes_late,
+                        runs_do_not_speak_for_others, symlinks, full_state, full_state_and_killed, same_name])

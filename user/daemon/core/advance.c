@@ -68,14 +68,32 @@ static void ask_squeue(struct step *s, const struct step_env *env, uint64_t now_
 			  now_ns);
 }
 
+/* False: it is tried again. The slots stay until then: should this process be killed meanwhile, the
+ * next one has only them for what the journal lacks. Were it killed after a complete journal is
+ * written, the step must not begin again: so it is done before. */
+static bool complete_journal(struct step *s, const struct step_env *env, bool last)
+{
+	bool complete;
+
+	if (!s->journal)
+		return true;
+	kern__set_done(env->k, s->slot, true);
+	complete = step__write_rest(s, last);
+	if (complete)
+		step__release(s, env->k);
+	else
+		kern__set_done(env->k, s->slot, false);
+	return complete;
+}
+
 void step__finish(struct step *s, const struct step_env *env, const char *reason)
 {
 	step__begin_frame(s, env);
 	step__put_end_attrs(s, env, reason);
-	kern__set_done(env->k, s->slot);
+	kern__set_done(env->k, s->slot, true);
 	journal__end(s->journal);
 	step__commit_frame(s);
-	step__write_rest(s, false);
+	complete_journal(s, env, false);
 	s->state = STEP_FINISHING;
 }
 
@@ -111,7 +129,6 @@ static void begin_end(struct daemon *d, struct step *s, uint64_t now)
 static void close_step(struct step_env *env, struct step *s, const char *reason)
 {
 	step__finish(s, env, reason);
-	step__release(s, env->k);
 	s->pub.next_ns = 0;
 }
 
@@ -213,7 +230,8 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 		take_slurms_answers(&d->env, s, now);
 		break;
 	case STEP_FINISHING:
-		if (step__write_rest(s, d->opts.embedded && now > s->end_boot_ns + REST_MAX_NS))
+		if (complete_journal(s, &d->env,
+				     d->opts.embedded && now > s->end_boot_ns + REST_MAX_NS))
 			daemon_finish_file(d, &s->pub, now);
 		break;
 	case STEP_IGNORED:

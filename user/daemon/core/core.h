@@ -21,8 +21,8 @@ bool step_list__busy(const struct step *steps, uint64_t now);
 void step__close(struct step *s, const struct step_env *env);
 /* Writes the last row of every table, and of external series. */
 void step__last_rows(struct step *s, const struct step_env *env);
-/* Writes the end attributes and completes the journal, -> FINISHING. reason may be NULL: found from
- * the tasks. */
+/* Writes the end attributes and completes the journal, which releases the slots, -> FINISHING.
+ * reason may be NULL: found from the tasks. */
 void step__finish(struct step *s, const struct step_env *env, const char *reason);
 
 #endif

@@ -370,7 +370,6 @@ static void finish_step(struct step *s, const struct step_env *env, const char *
 	}
 	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING || s->state == STEP_ASKING) {
 		step__finish(s, env, s->state == STEP_ASKING ? NULL : reason);
-		step__release(s, env->k);
 		s->pub.next_ns = s->pub.failures = 0;
 	} else if (s->state == STEP_NEW || s->state == STEP_IGNORED) {
 		step__release(s, env->k);

@@ -111,6 +111,7 @@ static void merge_record_remove(const char *dir, uint32_t job_id)
 #define JOBS_MAX	 4096
 #define JOBS_OF_USER_MAX 1024
 #define CHECK_NS	 (NSEC_PER_SEC / 2) /* between two looks for jobs that have ended */
+#define TRIES_MAX	 3 /* of a merge that somebody ends: the kernel, where memory is short */
 /* How long a merge waits for the other nodes' files, and how long merging thousands of files may
  * take. */
 #define WAIT_S	    900
@@ -122,6 +123,7 @@ struct merge {
 	pid_t pid;  /* 0: the job has not ended, or waits for its turn */
 	bool again; /* a step has come since it was started */
 	bool killed;
+	unsigned tries;
 	uint64_t deadline_ns;
 };
 
@@ -347,6 +349,8 @@ static void run_merge(const struct automerge *a, const struct merge *m, pid_t pa
 		err = child__end_with(parent, SIGTERM);
 	if (!err && chdir("/"))
 		err = -errno;
+	if (err == -ESRCH) /* jobprofd has ended: the next one merges */
+		_exit(1);
 	if (err) {
 		log_error("cannot become uid %u to merge job %u: %s", u.uid, m->job.job_id,
 			  strerror(-err));
@@ -415,24 +419,35 @@ void automerge__advance(struct automerge *a, const struct daemon *d, uint64_t no
 	}
 }
 
-bool automerge__reaped(struct automerge *a, pid_t pid, int status)
+static void take_status(struct merge *m, int status)
 {
 	char path[PUBLISH_PATH + 128];
+
+	job_file(m, path, sizeof(path));
+	if (WIFEXITED(status) && !WEXITSTATUS(status)) {
+		log_debug("merged %s", path);
+	} else if (WIFSIGNALED(status) && !m->killed && ++m->tries < TRIES_MAX) {
+		log_debug("the merge of job %u was ended by signal %d, and begins again",
+			  m->job.job_id, WTERMSIG(status));
+		m->again = true;
+	} else {
+		log_warn("job %u is not merged, or not all of it (%s %d): its user can, with "
+			 "\"jobprof merge -j %u\"",
+			 m->job.job_id, WIFSIGNALED(status) ? "signal" : "status",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+			 m->job.job_id);
+	}
+}
+
+bool automerge__reaped(struct automerge *a, pid_t pid, int status)
+{
 	struct merge *m;
 
 	for (m = a->merges; m && m->pid != pid; m = m->next)
 		;
 	if (!m)
 		return false;
-	job_file(m, path, sizeof(path));
-	if (WIFEXITED(status) && !WEXITSTATUS(status))
-		log_debug("merged %s", path);
-	else
-		log_warn("job %u is not merged, or not all of it (%s %d): its user can, with "
-			 "\"jobprof merge -j %u\"",
-			 m->job.job_id, WIFSIGNALED(status) ? "signal" : "status",
-			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-			 m->job.job_id);
+	take_status(m, status);
 	for (unsigned i = 0; i < RUNNING_MAX; i++)
 		if (a->running[i] == m)
 			a->running[i] = NULL;

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Steps that work while a jobprofd meets faults, with the kernel's counts of each, which its file is compared with; and small
+disks that are full or hang."""
+
+import contextlib
+
+from faultlib import *
+import lib
+
+# CPU time of a task by cpu.stat: what is charged to the cgroup before the task is in it, or after the last switch
+CPU_SLACK_S = 0.003
+# Of processes' own accounts: what slurmstepd's child did before it was in the cgroup, and the end after the account
+OTHER_SLACK = {"switches": 16, "WriteCalls": 6, "WriteMB": 0.002, "ReadMB": 0.05, "MinorFaults": 400}
+BROUGHT = ("Missed CPU Time", "Lost CPU Time")  # that files name in seconds
+LOSSES = ("Lost Counts", "Uncounted Tasks", "Uncounted Cgroups")  # after which less than the kernel has may be there
+
+
+def removed(path):
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False
+    return True
+
+
+class Disk:
+    """A small file system of its own, which can be full, or hang where it is ext4."""
+
+    def __init__(self, size_mb, hangs):
+        self.dir = tmpdir("disk")
+        self.hangs, self.hung = hangs and self.mount_ext4(size_mb), False
+        if not self.hangs:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%dm" % size_mb, "tmpfs", self.dir], check=True)
+        os.chmod(self.dir, 0o755)
+        atexit.register(self.end)
+
+    def mount_ext4(self, size_mb):
+        """Not every machine has loop devices."""
+        image = self.dir + ".image"
+        with open(image, "wb") as f:
+            f.truncate(size_mb * MB)
+        try:
+            for cmd in (["mkfs.ext4", "-q", "-O", "^has_journal", "-m", "0", image], ["mount", "-o", "loop", image, self.dir]):
+                subprocess.run(cmd, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            return False
+        finally:
+            os.unlink(image)
+        return True
+
+    def end(self):
+        if self.hung:
+            self.thaw()
+        subprocess.run(["umount", "-l", self.dir], capture_output=True)
+
+    @contextlib.contextmanager
+    def full(self):
+        path = os.path.join(self.dir, "filler%d" % serial())
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT)
+        try:
+            st = os.statvfs(self.dir)
+            with contextlib.suppress(OSError):
+                os.posix_fallocate(fd, 0, st.f_bavail * st.f_frsize)
+            with contextlib.suppress(OSError):
+                while True:
+                    os.pwrite(fd, b"\0" * 4096, os.fstat(fd).st_size)
+            yield
+        finally:
+            os.close(fd)
+            os.unlink(path)
+
+    @contextlib.contextmanager
+    def freeze(self):
+        subprocess.run(["fsfreeze", "-f", self.dir], check=True)
+        self.hung = True
+        try:
+            yield
+        finally:
+            self.thaw()
+
+    def thaw(self):
+        subprocess.run(["fsfreeze", "-u", self.dir], check=True)
+        self.hung = False
+
+
+class Work:
+    """A step under way, and afterwards what the kernel has counted of it. Its slurmstepd stands still meanwhile, so that the
+    cgroups stay until they have been read."""
+
+    def __init__(self, lane, job, step, tasks, seconds, cmd=None):
+        self.lane, self.job, self.step, self.tasks = lane, job, step, tasks
+        self.cgroup = lane.d.v2_step(job, step)
+        rnd, self.holds, self.cmd, self.written, self.ends_by_signal = lane.jobs_random, None, cmd, [], bool(cmd)
+        if not cmd:
+            self.holds = Holds(range(tasks))
+            self.cmd = self.holds.cmd("park", *self.parts(rnd, seconds), "park")
+        if not cmd and rnd.random() < 0.25:
+            self.cmd = [tool("jpfork"), *self.cmd[1:5], "-d", "%.2f" % seconds, "-p", "2", "-u", "300", "-o", "/dev/null"]
+        self.accounts, self.stopped = {}, False
+        self.proc = lane.d.step(job, step, self.cmd, tasks, extra=[
+            "-e", "SLURM_JOB_NODELIST=" + lane.d.name, "-e", "SLURM_STEP_NUM_NODES=1", "-e", "SLURM_JOB_NAME=faults"])
+
+    @staticmethod
+    def parts(rnd, seconds):
+        parts = []
+        for _ in range(rnd.randint(1, 4)):
+            parts += ["spin=%.3f" % (rnd.random() * 0.03), "naps=%d" % rnd.randint(1, 30), "write=/dev/null:%d" % rnd.randint(1, 8),
+                      "anon=%d" % rnd.randint(1, 6), "sleep=%.2f" % (rnd.random() * seconds / 3), "free"]
+        return parts
+
+    def task(self, i):
+        return "%s/user/task_%d" % (self.cgroup, i)
+
+    def pids(self):
+        out = []
+        for i in range(self.tasks):
+            with contextlib.suppress(OSError):
+                out += [int(p) for p in slurp(self.task(i) + "/cgroup.procs").split()]
+        return out
+
+    def park(self):
+        """Waits for the tasks that live; takes their accounts."""
+        for i, h in enumerate(self.holds.all):
+            with contextlib.suppress(Failed, OSError, ValueError):
+                wait_until(lambda: h._parked() or self.ended(i), PATIENCE, "a task to park")
+                if h._parked():
+                    h.wait()
+                    self.accounts[i] = kernel_account(h.pid)
+
+    def ended(self, i):
+        """Slurmstepd, which stands still, has started all, and one has no process any more."""
+        return self.stopped and not slurp(self.task(i) + "/cgroup.procs").strip()
+
+    def run(self):
+        wait_until(lambda: all(os.path.exists(self.task(i)) for i in range(self.tasks)) and
+                   all(comm(p) != "slurmstepd" for p in self.pids()) and len(self.pids()) >= self.tasks or
+                   self.proc.poll() is not None, 30, "the tasks")
+        self.proc.send_signal(signal.SIGSTOP)
+        self.stopped = True
+        if self.ends_by_signal:
+            for pid in self.pids():
+                tell(pid, signal.SIGTERM)
+        if self.holds:
+            for _ in range(2):
+                self.accounts = {}
+                self.park()
+                for h in self.holds.all:
+                    with contextlib.suppress(OSError):
+                        fd = os.open(h.fifo, os.O_RDWR | os.O_NONBLOCK)  # whose task is gone has no reader
+                        os.write(fd, b"x")
+                        self.written.append(fd)
+        wait_until(lambda: not self.pids(), 60, "the tasks of %d_%d to end" % (self.job, self.step))
+        self.cpu = {i: cpu_stat_ns(self.task(i)) / 1e9 for i in range(self.tasks)}
+        self.cpu_step = cpu_stat_ns(self.cgroup) / 1e9
+        for fd in self.written:
+            os.close(fd)
+        self.proc.send_signal(signal.SIGCONT)
+        self.proc.wait(60)
+
+    # ---- against the file
+
+    def node(self, path):
+        """Attributes and tables {name: rows} of the step in its own file, or in that of its job."""
+        tables, attrs = {}, {}
+        with lib._reading, h5py.File(path, "r") as f:
+            top = f["Steps/%d/Nodes/%s" % (self.step, self.lane.d.name)] if "Steps" in f else f[self.lane.d.name]
+
+            def take(name, item):
+                if isinstance(item, h5py.Dataset):
+                    tables[name] = item[()]
+            top.visititems(take)
+            for k, v in top.attrs.items():
+                attrs[k] = numpy.ravel(v)[0]
+        return attrs, tables
+
+    def compare(self, path):
+        """Texts of what is wrong."""
+        attrs, tables = self.node(path)
+        name = "%d_%d (%s)" % (self.job, self.step, os.path.basename(self.cmd[0]))
+        brought = sum(float(attrs.get(k, 0)) for k in BROUGHT)
+        may_lack = [k for k in LOSSES if attrs.get(k)] or "counts after its last row are lost" in str(attrs.get("Restarted"))
+        self.lane.told[", ".join([k for k in BROUGHT + LOSSES if attrs.get(k)] + ["the end"] * bool(may_lack)) or "nothing"] += 1
+        wrong = []
+
+        def look(what, got, wanted, slack):
+            if got > wanted + slack or got < wanted - slack and not may_lack:
+                wrong.append("%s: %s is %.6f, the kernel has %.6f; %s" % (name, what, got, wanted, {
+                    k: str(v) for k, v in attrs.items() if k in BROUGHT + LOSSES or k.startswith("Lost") or
+                    k in ("Baseline", "Restarted", "Unattributed", "Number of Tasks")}))
+
+        if "Step" not in tables:
+            return [name + ": no table Step in " + path]
+        slack = CPU_SLACK_S * (1 + self.tasks) + 0.001 * self.cpu_step
+        look("CPUTime of Step", tables["Step"]["CPUTime"].sum() + brought, self.cpu_step, slack)
+        have = [i for i in range(self.tasks) if "Tasks/%d" % i in tables]
+        if not brought:
+            for i in have:
+                look("CPUTime of task %d" % i, tables["Tasks/%d" % i]["CPUTime"].sum(), self.cpu[i], CPU_SLACK_S + 0.001 * self.cpu[i])
+                if i in self.accounts:
+                    self.compare_account(look, i, tables["Tasks/%d" % i])
+            if len(have) < self.tasks and not (may_lack or attrs.get("Unattributed") or attrs.get("Baseline")):
+                wrong.append("%s: tables of %d of %d tasks: %s" % (name, len(have), self.tasks, {k: str(v) for k, v in attrs.items()}))
+        if not may_lack and len(have) == self.tasks and attrs["Number of Tasks"] != self.tasks:
+            wrong.append("%s: Number of Tasks is %s, not %d: %s" % (name, attrs["Number of Tasks"], self.tasks, {
+                k: str(attrs[k]) for k in ("Restarted", "End Reason", "Lost Bytes", "Baseline") if k in attrs}))
+        times = tables["Step"]["TimeNS"].astype("int64")
+        if (numpy.diff(times) <= 0).any():
+            wrong.append("%s: time runs back" % name)
+        return wrong
+
+    def compare_account(self, look, i, rows):
+        """Of the process, which has reaped its children. (How long it waits after its account, and before it is in its cgroup,
+        is the machine's business: steps.py compares run delay.)"""
+        a, alone = self.accounts[i], "jphold" in self.cmd[0]
+        for what, got, wanted in (
+                ("switches", rows["VolSwitches"].sum() + rows["InvolSwitches"].sum(), a["nvcsw"] + a["nivcsw"] if alone else None),
+                ("WriteMB", rows["WriteMB"].sum(), a["io_wchar"] / MB), ("WriteCalls", rows["WriteCalls"].sum(), a["io_syscw"]),
+                ("ReadMB", rows["ReadMB"].sum(), a["io_rchar"] / MB),
+                ("MinorFaults", rows["MinorFaults"].sum(), a["minflt"] + a["cminflt"])):
+            if wanted is not None:
+                look("%s of task %d" % (what, i), float(got), float(wanted), OTHER_SLACK[what])
+
+
+def tell(pid, sig):
+    with contextlib.suppress(OSError):  # it has just ended
+        os.kill(pid, sig)
+
+
+def comm(pid):
+    with contextlib.suppress(OSError):
+        return slurp("/proc/%d/comm" % pid).strip()
+    return ""
