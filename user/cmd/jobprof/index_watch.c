@@ -26,6 +26,7 @@
 #include "index/running.h"
 #include "index/scan.h"
 #include "jobfile/profiles.h"
+#include "pool/confine.h"
 
 /* ---- watch */
 
@@ -167,6 +168,8 @@ int index_watch__run(const struct index_options *o, const char *where, int n, ch
 	service.spool = o->spool ? o->spool : mail.spool;
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGINT, &act, NULL);
+	if (!service.spool) /* a sendmail may be of another user, set-user-id */
+		confine__service(CONFINE_VERB);
 	while (!err && !ended) {
 		err = look(&how, where, &dirs);
 		/* These errors pass: the next scan reads what this one could not. */
