@@ -209,9 +209,13 @@ static int filter_calls(enum confine_kind kind)
 /* The bounding set is lowered where that is permitted; without new privileges it gives nothing. */
 static int drop_capabilities(uint64_t keeps)
 {
+	static const cap_value_t setpcap = CAP_SETPCAP;
 	cap_t had = cap_get_proc(), caps = cap_init();
 	int err = had && caps ? 0 : -ENOMEM;
 
+	/* a change of ids has taken it; else the bounding set stays */
+	if (!err && !cap_set_flag(had, CAP_EFFECTIVE, 1, &setpcap, CAP_SET))
+		cap_set_proc(had);
 	for (cap_value_t c = 0; !err && c < cap_max_bits(); c++) {
 		cap_flag_value_t has = CAP_CLEAR;
 
