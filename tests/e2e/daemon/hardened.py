@@ -144,6 +144,22 @@ def no_denied_call():
                                                "execve resumed>" not in line], [])
 
 
+def named_tests():
+    """What the pages on security name is there."""
+    for page in ("SECURITY.md", "docs/security.md"):
+        with open(os.path.join(ROOT, page)) as f:
+            rows = [line.rsplit("|", 2)[1] for line in f if line.count("|") > 3]
+        found = re.findall(r"(\w+)(\.py|\.c)?((?:,? `\w+`)*)", " ".join(rows))
+        named = [(name, ext, re.findall(r"`(\w+)`", functions)) for name, ext, functions in found if ext or name.startswith("test_")]
+        is_true(page + ": tests are named", len(named) > 15, named)
+        lacking = []
+        for name, ext, functions in named:
+            paths = glob.glob("%s/tests/**/%s%s" % (ROOT, name, ext or ".c"), recursive=True)
+            text = "".join(open(p).read() for p in paths)
+            lacking += [(name, f) for f in functions or [""] if not paths or not re.search(r"\bdef %s\(" % f if f else "", text)]
+        is_equal(page + ": each is there", lacking, [])
+
+
 CAPS = {"CHOWN": 0, "DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "FOWNER": 3, "FSETID": 4, "KILL": 5, "SETGID": 6, "SETUID": 7, "SETPCAP": 8,
         "NET_ADMIN": 12, "SYS_RAWIO": 17, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYSLOG": 34, "PERFMON": 38, "BPF": 39, "CHECKPOINT_RESTORE": 40}
 BY_HAND = {"NET_ADMIN", "SYS_RAWIO"}  # the unit has them by a drop-in only
@@ -236,4 +252,4 @@ def services():
             p.wait()
 
 
-run_tests([programs, compiled, unit, unit_and_daemon, services] + ([] if os.geteuid() else [processes, no_denied_call]))
+run_tests([programs, compiled, named_tests, unit, unit_and_daemon, services] + ([] if os.geteuid() else [processes, no_denied_call]))
