@@ -22,8 +22,8 @@ void child__silence(void);
 /* Becomes the user for good. The user can neither trace the process nor read its memory, which is a
  * copy of the daemon's. Without root's rights the ids stay as they are. 0 or -errno. */
 int child__become(const struct child_user *u);
-/* Takes ids that no user and no file has, without groups. Capabilities stay until confine__process()
- * takes them. 0 or -errno. */
+/* Takes ids that no user and no file has, without groups. Capabilities stay until
+ * confine__process() takes them. 0 or -errno. */
 int child__become_helper(void);
 /* Sets the effective ids and groups of the user, and those of root again: for one call on the
  * user's behalf. 0 or -errno; after an error of the second function the process must end. */
