@@ -87,13 +87,14 @@ static const struct call of_parents[] = {
 	ANY(kill), ANY(tgkill), WITH(prctl, 0, PR_SET_PDEATHSIG), WITH(fcntl, 1, F_SETPIPE_SZ),
 };
 
-/* In addition, jobprof-writer makes files in one directory. */
+/* In addition, jobprof-writer makes files in one directory, and has children that confine themselves. */
 static const struct call of_writers[] = {
 	ANY(openat), ANY(mkdirat), ANY(renameat), ANY(renameat2), ANY(linkat), ANY(unlink),
 	ANY(unlinkat), ANY(rename), ANY(fchmod), ANY(fchmodat), ANY(fchown), ANY(fchownat),
 	ANY(fdatasync), ANY(fallocate), ANY(copy_file_range), ANY(sendfile), ANY(writev),
 	ANY(pwritev), ANY(utimensat), ANY(fstatfs), ANY(fcntl), ANY(umask), ANY(alarm), ANY(prctl),
-	ANY(clock_nanosleep), ANY(rt_sigtimedwait),
+	ANY(clock_nanosleep), ANY(rt_sigtimedwait), ANY(close_range), ANY(seccomp), ANY(capget),
+	ANY(capset), ANY(setgroups), ANY(setresuid), ANY(setresgid),
 };
 
 /* In addition, a journal goes to a pipe. */
