@@ -50,10 +50,13 @@ find_h5    = $(shell echo 'int H5open(void); int main(void) { return H5open(); }
 # Once, when something is linked.
 H5_PROGRAM_LIBS = $(eval H5_PROGRAM_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_h5),$(H5_LIBS)))$(H5_PROGRAM_LIBS)
 LUA_CFLAGS := $(shell $(PKG_CONFIG) --cflags lua5.4 2>/dev/null || echo -I=/usr/include/lua5.4)
+# With fortification (OPT) and the linker's, what Debian's hardening=+all has; of both processors one has each kind of the last.
+HARDENED := -fstack-protector-strong -fstack-clash-protection -Wformat -Werror=format-security \
+	$(if $(filter x86_64%,$(TARGET)),-fcf-protection)$(if $(filter aarch64%,$(TARGET)),-mbranch-protection=standard)
 CPPFLAGS += -D_GNU_SOURCE -DJOBPROF_VERSION='"$(VERSION)"' -DJOBPROF_SYSCONFDIR='"$(SYSCONFDIR)"' -I. -Iuser -I$(B)
 CFLAGS ?=
 CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-	-Wno-unused-parameter -fno-strict-aliasing -fstack-protector-strong -fPIE
+	-Wno-unused-parameter -fno-strict-aliasing $(HARDENED) -fPIE
 # The last of -pie and -shared counts: rules name theirs behind these.
 LDFLAGS += -pie -Wl,-z,relro,-z,now $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined) \
 	$(if $(filter 1,$(COV)),--coverage)

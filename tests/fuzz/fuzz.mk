@@ -2,6 +2,7 @@
 # Included by the Makefile. make fuzz: the fuzzers, in build-fuzz/ (clang, libclang-rt-*-dev).
 # make replay: the same with a main of its own, in build/, sanitized and without libFuzzer; and rows,
 # which prints what a cursor reads. frames: what is read of users' programs. addresses: what a browser sends.
+# texts: cgroups' names, /proc, configuration, rules, journals, what Slurm's commands print.
 FUZZ_B   := build-fuzz
 FUZZ_CC  := $(CLANG)
 FUZZ_OPT := -O1 -g -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined \
@@ -10,6 +11,7 @@ FUZZ_LIB := $(wildcard $(foreach r,base base/* schema identity unwind journal hd
 	$(addprefix user/cmd/jobprof/,show.c select_args.c input_args.c)
 FUZZ_OBJ := $(FUZZ_LIB:%.c=$(FUZZ_B)/%.o)
 FUZZ_DATA := -DFUZZ_DATA='"$(CURDIR)/tests/data"'
+FUZZ_TEXTS := $(wildcard user/daemon/child/*.c) $(addprefix user/daemon/lookup/lookup,.c _child.c)
 FUZZ_HTTP := user/http/request.c $(wildcard user/base/*.c)
 FUZZ_HARNESS := reader.o tools.o tools_merge.o tools_report.o tools_plot.o libfault.o
 REPLAY_B := build/fuzz
@@ -18,8 +20,8 @@ REPLAY_OBJ := $(addprefix $(REPLAY_B)/tests/fuzz/,$(FUZZ_HARNESS) h5mutate.o rep
 FUZZ_LIBS := $(H5_LIBS) -ldeflate -ljansson -lcap -lseccomp -lz -lfftw3 -llua5.4 -lm -ldw -lelf -lstdc++
 
 .PHONY: fuzz replay
-fuzz: $(FUZZ_B)/reader $(FUZZ_B)/structure $(FUZZ_B)/frames $(FUZZ_B)/addresses
-replay: $(REPLAY_B)/replay $(REPLAY_B)/rows $(REPLAY_B)/replay_frames $(REPLAY_B)/replay_addresses
+fuzz: $(FUZZ_B)/reader $(FUZZ_B)/structure $(FUZZ_B)/frames $(FUZZ_B)/addresses $(FUZZ_B)/texts
+replay: $(REPLAY_B)/replay $(REPLAY_B)/rows $(REPLAY_B)/replay_frames $(REPLAY_B)/replay_addresses $(REPLAY_B)/replay_texts
 
 -include $(wildcard $(foreach b,$(FUZZ_B) $(REPLAY_B),$(b)/*/*/*.d $(b)/*/*/*/*.d))
 
@@ -36,6 +38,9 @@ $(FUZZ_B)/structure: $(FUZZ_OBJ) $(addprefix $(FUZZ_B)/tests/fuzz/,$(FUZZ_HARNES
 $(FUZZ_B)/frames: $(FUZZ_OBJ) $(FUZZ_B)/tests/fuzz/frames.o
 	$(call msg,LINK,$@)
 	$(Q)$(FUZZ_CC) $(FUZZ_OPT) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
+$(FUZZ_B)/texts: $(FUZZ_OBJ) $(FUZZ_TEXTS:%.c=$(FUZZ_B)/%.o) $(FUZZ_B)/tests/fuzz/texts.o
+	$(call msg,LINK,$@)
+	$(Q)$(FUZZ_CC) $(FUZZ_OPT) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
 $(FUZZ_B)/addresses: $(FUZZ_HTTP:%.c=$(FUZZ_B)/%.o) $(FUZZ_B)/tests/fuzz/addresses.o
 	$(call msg,LINK,$@)
 	$(Q)$(FUZZ_CC) $(FUZZ_OPT) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
@@ -47,7 +52,8 @@ $(REPLAY_B)/%.o: %.c
 $(REPLAY_B)/rows: $(REPLAY_B)/tests/fuzz/rows.o
 $(REPLAY_B)/replay: $(REPLAY_OBJ)
 $(REPLAY_B)/replay_frames: $(addprefix $(REPLAY_B)/tests/fuzz/,frames.o replay_frames.o)
-$(REPLAY_B)/replay $(REPLAY_B)/rows $(REPLAY_B)/replay_frames: $(REPLAY_LIB)
+$(REPLAY_B)/replay_texts: $(addprefix $(REPLAY_B)/tests/fuzz/,texts.o replay_texts.o) $(FUZZ_TEXTS:%.c=$(REPLAY_B)/%.o)
+$(REPLAY_B)/replay $(REPLAY_B)/rows $(REPLAY_B)/replay_frames $(REPLAY_B)/replay_texts: $(REPLAY_LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(FUZZ_OPT) -o $@ $^ $(FUZZ_LIBS)
 $(REPLAY_B)/replay_addresses: $(FUZZ_HTTP:%.c=$(REPLAY_B)/%.o) $(addprefix $(REPLAY_B)/tests/fuzz/,addresses.o replay_addresses.o)
@@ -55,12 +61,13 @@ $(REPLAY_B)/replay_addresses: $(FUZZ_HTTP:%.c=$(REPLAY_B)/%.o) $(addprefix $(REP
 	$(Q)$(CC) $(FUZZ_OPT) -o $@ $^ $(FUZZ_LIBS)
 
 # Whether these still compile and link, with jobprof's own objects: nothing is made twice.
-LINKS := replay rows replay_frames replay_addresses
+LINKS := replay rows replay_frames replay_addresses replay_texts
 .PHONY: fuzz-links
 fuzz-links: $(LINKS:%=$(B)/tests/fuzz/%.links)
 $(B)/tests/fuzz/replay.links: $(REPLAY_OBJ:$(REPLAY_B)/%=$(B)/%)
 $(B)/tests/fuzz/rows.links: $(B)/tests/fuzz/rows.o
 $(B)/tests/fuzz/replay_frames.links: $(B)/tests/fuzz/frames.o $(B)/tests/fuzz/replay_frames.o
+$(B)/tests/fuzz/replay_texts.links: $(addprefix $(B)/tests/fuzz/,texts.o replay_texts.o) $(FUZZ_TEXTS:%.c=$(B)/%.o)
 $(B)/tests/fuzz/replay_addresses.links: $(addprefix $(B)/tests/fuzz/,addresses.o replay_addresses.o) $(B)/user/http/request.o
 $(LINKS:%=$(B)/tests/fuzz/%.links): $(FUZZ_LIB:%.c=$(B)/%.o)
 	$(call msg,LINK,$@)

@@ -365,6 +365,7 @@ static inline void account__print(FILE *out)
 /* PATH NULL: on stdout. Written under another name first, so that a reader sees all or nothing. */
 static inline void account__write(const char *path)
 {
+	struct stat st;
 	char tmp[4096];
 	FILE *f;
 
@@ -375,11 +376,13 @@ static inline void account__write(const char *path)
 		return;
 	}
 	snprintf(tmp, sizeof(tmp), "%s.%d", path, (int)getpid());
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) /* /dev/null stays a device */
+		snprintf(tmp, sizeof(tmp), "%s", path);
 	f = fopen(tmp, "we");
 	if (!f)
 		die("cannot write %s: %s", tmp, strerror(errno));
 	account__print(f);
-	if (fclose(f) || rename(tmp, path))
+	if (fclose(f) || (strcmp(tmp, path) && rename(tmp, path)))
 		die("cannot write %s: %s", path, strerror(errno));
 }
 

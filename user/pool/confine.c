@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Takes all rights except those to read from a process that only reads files which others wrote.
+/* Takes rights from a process: one table says which capabilities and system calls each kind keeps.
  */
+#include "pool/confine.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/capability.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -11,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "pool/pool_internal.h"
 
 #define DESCRIPTORS 64
@@ -24,6 +31,23 @@ struct call {
 #define ANY(call)			{SCMP_SYS(call), {0}}
 #define WITH(call, arg, value)		{SCMP_SYS(call), {arg, SCMP_CMP_EQ, value, 0}}
 #define MASKED(call, arg, mask, value)	{SCMP_SYS(call), {arg, SCMP_CMP_MASKED_EQ, mask, value}}
+
+/* Nothing of jobprof's makes these, nor what it starts. */
+static const struct call of_nobody[] = {
+	ANY(init_module), ANY(finit_module), ANY(delete_module), ANY(kexec_load),
+	ANY(kexec_file_load), ANY(reboot), ANY(swapon), ANY(swapoff), ANY(mount), ANY(umount2),
+	ANY(pivot_root), ANY(chroot), ANY(move_mount), ANY(open_tree), ANY(fsopen), ANY(fsconfig),
+	ANY(fsmount), ANY(fspick), ANY(mount_setattr), ANY(setns), ANY(unshare), ANY(ptrace),
+	ANY(process_vm_readv), ANY(process_vm_writev), ANY(process_madvise), ANY(pidfd_getfd),
+	ANY(kcmp), ANY(clock_settime), ANY(settimeofday), ANY(adjtimex), ANY(clock_adjtime),
+	ANY(iopl), ANY(ioperm), ANY(modify_ldt), ANY(acct), ANY(quotactl), ANY(sethostname),
+	ANY(setdomainname), ANY(syslog), ANY(userfaultfd), ANY(io_uring_setup),
+	ANY(io_uring_enter), ANY(io_uring_register), ANY(open_by_handle_at), ANY(fanotify_init),
+	ANY(lookup_dcookie), ANY(uselib), ANY(ustat), ANY(sysfs), ANY(vhangup),
+};
+
+/* What only jobprofd itself needs. Others have no capability to change their ids. */
+static const struct call of_daemon[] = {ANY(bpf), ANY(perf_event_open)};
 
 /* With the descriptors that a process has, and memory without code. */
 static const struct call at_work[] = {
@@ -62,7 +86,67 @@ static const struct call of_parents[] = {
 	ANY(clone), ANY(clone3), ANY(set_robust_list), ANY(wait4), ANY(waitid), ANY(pipe2),
 	ANY(kill), ANY(tgkill), WITH(prctl, 0, PR_SET_PDEATHSIG), WITH(fcntl, 1, F_SETPIPE_SZ),
 };
+
+/* In addition, jobprof-writer makes files in one directory, and has children that confine themselves. */
+static const struct call of_writers[] = {
+	ANY(openat), ANY(mkdirat), ANY(renameat), ANY(renameat2), ANY(linkat), ANY(unlink),
+	ANY(unlinkat), ANY(rename), ANY(fchmod), ANY(fchmodat), ANY(fchown), ANY(fchownat),
+	ANY(fdatasync), ANY(fallocate), ANY(copy_file_range), ANY(sendfile), ANY(writev),
+	ANY(pwritev), ANY(utimensat), ANY(fstatfs), ANY(fcntl), ANY(umask), ANY(alarm), ANY(prctl),
+	ANY(clock_nanosleep), ANY(rt_sigtimedwait), ANY(close_range), ANY(seccomp), ANY(capget),
+	ANY(capset), ANY(setgroups), ANY(setresuid), ANY(setresgid),
+};
+
+/* In addition, a journal goes to a pipe. */
+static const struct call of_copies[] = {ANY(sendfile), ANY(write)};
 /* clang-format on */
+
+#define LIST(calls)                                       \
+	{                                                 \
+		calls, sizeof(calls) / sizeof((calls)[0]) \
+	}
+#define LISTS_MAX 4
+#define CAP(name) (UINT64_C(1) << CAP_##name)
+#define ONLY	  SCMP_ACT_ERRNO(EPERM)
+#define ALL_BUT	  SCMP_ACT_ALLOW
+
+/* As the unit's, and what is in it only by hand or by a drop-in: NET_ADMIN attaches programs that
+ * count packets, SYS_RAWIO reads registers of processors. */
+#define OF_DAEMON                                                                              \
+	(CAP(BPF) | CAP(PERFMON) | CAP(SYS_ADMIN) | CAP(DAC_READ_SEARCH) | CAP(DAC_OVERRIDE) | \
+	 CAP(FOWNER) | CAP(FSETID) | CAP(CHOWN) | CAP(SETUID) | CAP(SETGID) | CAP(KILL) |      \
+	 CAP(SYS_PTRACE) | CAP(SYSLOG) | CAP(CHECKPOINT_RESTORE) | CAP(NET_ADMIN) |            \
+	 CAP(SYS_RAWIO))
+
+/* other: what becomes of a call that is in no list; those in the lists fail where that is ALL_BUT,
+ * and pass else. */
+static const struct {
+	uint64_t keeps;
+	uint32_t other;
+	struct list {
+		const struct call *calls;
+		size_t n;
+	} lists[LISTS_MAX];
+} kinds[] = {
+	[CONFINE_DAEMON] = {OF_DAEMON, ALL_BUT, {LIST(of_nobody)}},
+	[CONFINE_LOOKUP] = {CAP(SYS_PTRACE) | CAP(CHECKPOINT_RESTORE) | CAP(DAC_READ_SEARCH),
+			    ALL_BUT,
+			    {LIST(of_nobody), LIST(of_daemon)}},
+	/* KILL: its death ends its child, which has other ids */
+	[CONFINE_CODE] = {CAP(SYS_PTRACE) | CAP(CHECKPOINT_RESTORE) | CAP(DAC_READ_SEARCH) |
+				  CAP(KILL),
+			  ONLY,
+			  {LIST(at_work), LIST(of_readers)}},
+	[CONFINE_UNWIND] = {0, SCMP_ACT_KILL_PROCESS, {LIST(at_work)}},
+	[CONFINE_COPY] = {0, ONLY, {LIST(at_work), LIST(of_copies)}},
+	[CONFINE_SLURM] = {CAP(DAC_READ_SEARCH), ALL_BUT, {LIST(of_nobody), LIST(of_daemon)}},
+	[CONFINE_VERB] = {0, ALL_BUT, {LIST(of_nobody), LIST(of_daemon)}},
+	[CONFINE_WRITER] = {0,
+			    ONLY,
+			    {LIST(at_work), LIST(of_readers), LIST(of_parents), LIST(of_writers)}},
+	[CONFINE_READER] = {0, ONLY, {LIST(at_work), LIST(of_readers)}},
+	[CONFINE_READERS] = {0, ONLY, {LIST(at_work), LIST(of_readers), LIST(of_parents)}},
+};
 
 void pool_child__lower_limit(int resource, uint64_t to)
 {
@@ -85,25 +169,26 @@ void pool_child__limit_memory(uint64_t bytes)
 }
 
 /* 0 or -errno. */
-static int allow(scmp_filter_ctx filter, const struct call *calls, size_t n)
+static int add_rules(scmp_filter_ctx filter, const struct list *l, uint32_t action)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < n; i++) {
-		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, calls[i].number,
-					     calls[i].is.op != 0, &calls[i].is);
-		err = err == -EEXIST ? 0 : err; /* a wider rule allows it */
+	for (size_t i = 0; !err && i < l->n; i++) {
+		err = seccomp_rule_add_array(filter, action, l->calls[i].number,
+					     l->calls[i].is.op != 0, &l->calls[i].is);
+		err = err == -EEXIST ? 0 : err; /* a wider rule says so */
 	}
 	return err;
 }
 
-/* other: the result of any other call. The process gets no rights by executing a program either. */
-static int filter_calls(uint32_t other, bool reads, bool has_workers)
+static int filter_calls(enum confine_kind kind)
 {
 	/* abort(3) ends a process by a signal of its own */
-	const struct call own = {SCMP_SYS(tgkill), {0, SCMP_CMP_EQ, (uint64_t)getpid(), 0}};
+	const struct call ends = {SCMP_SYS(tgkill), {0, SCMP_CMP_EQ, (uint64_t)getpid(), 0}};
+	const struct list own = {&ends, 1};
+	const uint32_t other = kinds[kind].other;
 	scmp_filter_ctx filter;
-	int err;
+	int err = 0;
 
 #ifdef __SANITIZE_ADDRESS__
 	return 0; /* it makes calls of its own */
@@ -111,17 +196,60 @@ static int filter_calls(uint32_t other, bool reads, bool has_workers)
 	filter = seccomp_init(other);
 	if (!filter)
 		return -ENOMEM;
-	err = allow(filter, at_work, sizeof(at_work) / sizeof(at_work[0]));
-	if (!err && reads)
-		err = allow(filter, of_readers, sizeof(of_readers) / sizeof(of_readers[0]));
-	if (!err && reads)
-		err = allow(filter, &own, 1);
-	if (!err && has_workers)
-		err = allow(filter, of_parents, sizeof(of_parents) / sizeof(of_parents[0]));
+	seccomp_attr_set(filter, SCMP_FLTATR_CTL_LOG, 1);
+	for (size_t i = 0; !err && i < LISTS_MAX; i++)
+		err = add_rules(filter, &kinds[kind].lists[i], other == ALL_BUT ? ONLY : ALL_BUT);
+	if (!err && other == ONLY)
+		err = add_rules(filter, &own, ALL_BUT);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
 	return err;
+}
+
+/* The bounding set is lowered where that is permitted; without new privileges it gives nothing. */
+static int drop_capabilities(uint64_t keeps)
+{
+	static const cap_value_t setpcap = CAP_SETPCAP;
+	cap_t had = cap_get_proc(), caps = cap_init();
+	int err = had && caps ? 0 : -ENOMEM;
+
+	/* a change of ids has taken it; else the bounding set stays */
+	if (!err && !cap_set_flag(had, CAP_EFFECTIVE, 1, &setpcap, CAP_SET))
+		cap_set_proc(had);
+	for (cap_value_t c = 0; !err && c < cap_max_bits(); c++) {
+		cap_flag_value_t has = CAP_CLEAR;
+
+		if (!(keeps >> c & 1))
+			cap_drop_bound(c);
+		else if (!cap_get_flag(had, c, CAP_PERMITTED, &has) && has)
+			cap_set_flag(caps, CAP_EFFECTIVE, 1, &c, CAP_SET),
+				cap_set_flag(caps, CAP_PERMITTED, 1, &c, CAP_SET);
+	}
+	if (!err && cap_set_proc(caps))
+		err = -errno;
+	cap_free(had);
+	cap_free(caps);
+	return err;
+}
+
+int confine__process(enum confine_kind kind)
+{
+	int err = drop_capabilities(kinds[kind].keeps);
+
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	return err ? err : filter_calls(kind);
+}
+
+void confine__service(enum confine_kind kind)
+{
+	int err = kind == CONFINE_DAEMON || geteuid() ? confine__process(kind) : 0;
+
+	if (err)
+		log_warn("this process keeps all its rights: %s: seccomp filters are needed "
+			 "(CONFIG_SECCOMP_FILTER)",
+			 strerror(-err));
 }
 
 int pool__confine(uint64_t memory)
@@ -131,12 +259,5 @@ int pool__confine(uint64_t memory)
 	pool_child__lower_limit(RLIMIT_FSIZE, 0);
 	pool_child__lower_limit(RLIMIT_NPROC, 0);
 	pool_child__lower_limit(RLIMIT_NOFILE, DESCRIPTORS);
-	return filter_calls(SCMP_ACT_KILL_PROCESS, false, false);
-}
-
-int pool_child__confine(bool has_workers)
-{
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -errno;
-	return filter_calls(SCMP_ACT_ERRNO(EPERM), true, has_workers);
+	return confine__process(CONFINE_UNWIND);
 }

@@ -38,8 +38,5 @@ void pool_alive__keep_and(int fd, unsigned from);
  * space. */
 void pool_child__lower_limit(int resource, uint64_t to);
 void pool_child__limit_memory(uint64_t bytes);
-/* From now on this process can only read files, write to open ones and, if it has workers, start
- * such processes. 0 or -errno. */
-int pool_child__confine(bool has_workers);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/foreign.h"
 #include "base/ids.h"
 #include "base/program.h"
+#include "pool/confine.h"
 #include "pool/pool_internal.h"
 
 #define NOBODY 65534
@@ -119,7 +120,7 @@ static int confine(int fd)
 	confined = true;
 	if (!err)
 		err = become(st.st_uid ? st.st_uid : NOBODY);
-	return err ? err : pool_child__confine(has_workers);
+	return err ? err : confine__process(has_workers ? CONFINE_READERS : CONFINE_READER);
 }
 
 void pool_child__arm(int sig)

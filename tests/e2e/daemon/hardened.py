@@ -1,14 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How the programs are compiled and linked, by readelf; what the unit file closes, by
-systemd-analyze and by the system calls that a jobprofd with a step makes."""
+systemd-analyze and by the system calls that a jobprofd with a step makes; what the kernel says that each running process may do."""
 
+import contextlib
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
+from metricslib import public_jobprof
 
 UNIT = os.path.join(ROOT, "conf", "jobprofd.service.in")
-EXPOSURE_MAX = 5.0
+# Of its 4.8: 2.0 are root and capabilities, 1.4 networks, users, homes and devices that its children work with, 0.6 bpf(2) and its like.
+EXPOSURE_MAX = 4.8
 WRITERS_PART = 4  # of the memory is theirs and the merges': user/daemon/child/child.c
 
 
@@ -46,6 +49,26 @@ def programs():
     files = built()
     is_true("there are programs and shared objects", len(files) > 6, files)
     is_equal("each has every protection", {f: lacks(f) for f in files if lacks(f)}, {})
+
+
+# Of every file that is compiled, as the debugging information has it; one kind of the last two for each processor.
+COMPILED = ["-fstack-protector-strong", "-fstack-clash-protection"] + {"x86_64": ["-fcf-protection"], "aarch64": ["-mbranch-protection=standard"]}.get(
+    os.uname().machine, [])
+
+
+def compiled():
+    if "san" in os.path.basename(BUILD):
+        raise Skipped("a build for sanitizers has theirs instead")
+    lacking, seen = set(), 0
+    for path in built():
+        text = said("readelf", "--debug-dump=info", "--dwarf-depth=1", "-W", path)
+        for unit in text.split("DW_TAG_compile_unit")[1:]:
+            how, name = re.search(r"DW_AT_producer.*: (GNU C\d.*)", unit), re.search(r"DW_AT_name.*: (user/\S+)", unit)
+            if how and name:
+                seen += 1
+                lacking |= {(name[1], option) for option in COMPILED if option not in how[1]}
+    is_true("compiled: files were seen", seen > 300, seen)
+    is_equal("compiled: every file with every protection", lacking, set())
 
 
 def unit():
@@ -121,4 +144,112 @@ def no_denied_call():
                                                "execve resumed>" not in line], [])
 
 
-run_tests([programs, unit, unit_and_daemon] + ([] if os.geteuid() else [no_denied_call]))
+def named_tests():
+    """What the pages on security name is there."""
+    for page in ("SECURITY.md", "docs/security.md"):
+        with open(os.path.join(ROOT, page)) as f:
+            rows = [line.rsplit("|", 2)[1] for line in f if line.count("|") > 3]
+        found = re.findall(r"(\w+)(\.py|\.c)?((?:,? `\w+`)*)", " ".join(rows))
+        named = [(name, ext, re.findall(r"`(\w+)`", functions)) for name, ext, functions in found if ext or name.startswith("test_")]
+        is_true(page + ": tests are named", len(named) > 15, named)
+        lacking = []
+        for name, ext, functions in named:
+            paths = glob.glob("%s/tests/**/%s%s" % (ROOT, name, ext or ".c"), recursive=True)
+            text = "".join(open(p).read() for p in paths)
+            lacking += [(name, f) for f in functions or [""] if not paths or not re.search(r"\bdef %s\(" % f if f else "", text)]
+        is_equal(page + ": each is there", lacking, [])
+
+
+CAPS = {"CHOWN": 0, "DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "FOWNER": 3, "FSETID": 4, "KILL": 5, "SETGID": 6, "SETUID": 7, "SETPCAP": 8,
+        "NET_ADMIN": 12, "SYS_RAWIO": 17, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYSLOG": 34, "PERFMON": 38, "BPF": 39, "CHECKPOINT_RESTORE": 40}
+BY_HAND = {"NET_ADMIN", "SYS_RAWIO"}  # the unit has them by a drop-in only
+DAEMON = set(CAPS) - {"SETPCAP"}
+READS = {"SYS_PTRACE", "CHECKPOINT_RESTORE", "DAC_READ_SEARCH"}
+OWN_ID, NOBODY = 4294967280, 65534  # the first: child.c; no user's
+
+
+def status_of(pid):
+    with open("/proc/%d/status" % pid) as f:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+
+def names(mask):
+    known = {n: c for c, n in CAPS.items()}
+    return {known.get(n, n) for n in range(64) if int(mask, 16) >> n & 1}
+
+
+def confined(pid):
+    """The status, once the process has given up what it does not need."""
+    with contextlib.suppress(OSError):
+        s = status_of(pid)
+        return s if s["Seccomp"] == "2" and s["CapPrm"] == s["CapEff"] else None
+
+
+def may(who, s, uid, caps):
+    """caps: of those that this script itself has."""
+    own = status_of(os.getpid())
+    is_equal(who + ": its user", int(s["Uid"].split()[1]), uid)
+    for kind in ("CapPrm", "CapEff"):
+        is_equal("%s: %s" % (who, kind), names(s[kind]), caps & names(own["CapPrm"]))
+    is_equal(who + ": none that programs inherit", names(s["CapInh"]) | names(s["CapAmb"]), set())
+    bound = names(s["CapBnd"]) - (DAEMON if "SETPCAP" in names(own["CapEff"]) else names(own["CapBnd"]))
+    is_equal(who + ": nor that they could get", bound, set())
+    is_equal(who + ": no new privileges", s["NoNewPrivs"], "1")
+    is_equal(who + ": system calls are filtered", s["Seccomp"], "2")
+
+
+def children_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return [int(p) for p in f.read().split()]
+
+
+def child(d, name, uid):
+    """Some live for a few ms."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        for s in map(confined, children_of(d.proc.pid)):
+            if s and (s["Name"], s["Uid"].split()[0]) == (name, str(uid)):
+                return s
+    raise Failed("there is no %s of uid %d: %s" % (name, uid, d.said()[-500:]))
+
+
+def processes():
+    """jobprofd with a step of nobody's, whose stacks are followed and whose file is written again and again."""
+    d = Daemon(0.2, ProfileHDF5Default="all,stack", StackUnwind="dwarf", PublishInterval=0).start()
+    job = new_job()
+    step = Stepd(job, 0, [public_tool("jpspin"), "8"], v2_task(Trees().job(job) + "/step_0", ["-u", NOBODY]))
+    may("jobprofd", confined(d.proc.pid), 0, DAEMON)
+    may("a helper that reads /proc", child(d, "jobprofd", OWN_ID), OWN_ID, READS)
+    may("who opens programs", child(d, "jobprof-code", 0), 0, READS | {"KILL"})
+    code = next(p for p in children_of(d.proc.pid) if status_of(p)["Name"] == "jobprof-code")
+    may("who follows stacks", wait_until(lambda: confined(children_of(code)[0]), 5, "the unwinder"), OWN_ID, set())
+    may("a writer", child(d, "jobprof-writer", NOBODY), NOBODY, set())
+    step.proc.terminate()
+    step.end()
+    is_equal("processes: jobprofd ends", d.end(), 0)
+    with open(UNIT) as f:
+        unit = re.search(r"^CapabilityBoundingSet=(.*)$", f.read(), re.M)[1]
+    is_equal("unit: what jobprofd keeps, and what it takes to give up the rest", {c[4:] for c in unit.split()}, DAEMON - BY_HAND | {"SETPCAP"})
+
+
+def services():
+    """Those of a user, by hand: their units close them as well."""
+    top, pages = tmpdir("services"), os.path.join(BUILD, "web")
+    os.chmod(top, 0o777)
+    if os.path.isdir(pages):  # beside the program
+        shutil.copytree(pages, os.path.join(TMP, "web"))
+    for name, words in (("exporter", ["--listen", "127.0.0.1:0"]), ("serve", ["--own", "--socket", top + "/socket", "--database", top + "/index"]),
+                        ("index", ["watch", "--sacct", "none", "--squeue", "none", "--database", top + "/index", top])):
+        if name == "serve" and not os.path.exists(pages + "/site.html"):
+            skip("serve", "there are no pages: node and npm make them")
+            continue
+        with open(top + "/log", "ab") as log:
+            p = start(["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups", "--bounding-set=-all", public_jobprof(), name, *words], env=plain_env(), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            may(name, wait_until(lambda: confined(p.pid), 10, "%s to be confined: %s" % (name, open(top + "/log").read())), NOBODY, set())
+        finally:
+            p.kill()
+            p.wait()
+
+
+run_tests([programs, compiled, named_tests, unit, unit_and_daemon, services] + ([] if os.geteuid() else [processes, no_denied_call]))

@@ -200,6 +200,9 @@ def cpu_seconds(pid):
         return int(f.read().rpartition(")")[2].split()[11]) / os.sysconf("SC_CLK_TCK")
 
 
+OWN_ID = "4294967280"  # child.c: no user's
+
+
 def rights():
     """What reads users' files has none."""
     d = Daemon(1, ProfileHDF5Default="all,stack", StackUnwind="dwarf").start()
@@ -208,7 +211,7 @@ def rights():
     status = wait_until(lambda: (lambda s: s if s.get("Seccomp") == "2" else None)(dict(
         line.split(":\t", 1) for line in open("/proc/%d/status" % helper).read().splitlines())), 5, "a confined helper")
     is_equal("the helper has no capabilities", {status["Cap" + c].strip("0") for c in ("Prm", "Eff", "Amb")}, {""})
-    is_equal("the helper is nobody", (status["Uid"].split(), status["Gid"].split(), status["Groups"].split()), (["65534"] * 4, ["65534"] * 4, ["65534"]))
+    is_equal("the helper has ids of its own", (status["Uid"].split(), status["Gid"].split(), status["Groups"].split()), ([OWN_ID] * 4, [OWN_ID] * 4, []))
     is_equal("the helper gets no rights by a program", status["NoNewPrivs"], "1")
     limits = open("/proc/%d/limits" % helper).read()
     is_equal("the helper writes no files and starts no processes",

@@ -374,7 +374,7 @@ def units():
         raise Skipped("there is no systemd-analyze")
     p = subprocess.run(["systemd-analyze", "verify", "--man=no", *paths], capture_output=True, text=True)
     is_equal("units: systemd finds nothing wrong", [line for line in p.stderr.splitlines() if "jobprof-expire" in line], [])
-    is_hardened(paths[0], EXPOSURE_MAX + 2)
+    is_hardened(paths[0], EXPOSURE_MAX + 1)
 
 
 if __name__ == "__main__":

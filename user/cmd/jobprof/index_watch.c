@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #include "index/running.h"
 #include "index/scan.h"
 #include "jobfile/profiles.h"
+#include "pool/confine.h"
 
 /* ---- watch */
 
@@ -172,6 +174,10 @@ int index_watch__run(const struct index_options *o, const char *where, int n, ch
 	service.spool = o->spool ? o->spool : mail.spool;
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGINT, &act, NULL);
+	/* a sendmail may be set-group-id, which only the service's unit takes from it */
+	if (!service.spool || access(service.spool, W_OK) ||
+	    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+		confine__service(CONFINE_VERB);
 	while (!err && !ended) {
 		err = look(&how, where, &dirs);
 		/* These errors pass: the next scan reads what this one could not. */

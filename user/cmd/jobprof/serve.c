@@ -15,6 +15,7 @@
 #include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "http/socket.h"
+#include "pool/confine.h"
 
 #define SOCKET	 "/run/jobprof-web/web.sock"
 #define SECONDS	 30
@@ -203,6 +204,7 @@ static int run(const struct options *o, struct serve_site *site)
 		status = o->own ? listen_own(&s, o) : listen_site(&s, o);
 	if (status)
 		return status;
+	confine__service(CONFINE_VERB);
 	return http_server__run(&s, &stop) ? 1 : 0;
 }
 

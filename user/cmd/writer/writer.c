@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +18,7 @@
 #include "base/program.h"
 #include "daemon/child/publication.h"
 #include "jobfile/publish.h"
+#include "pool/confine.h"
 
 #define FILES_MAX 64
 
@@ -88,23 +87,15 @@ static int parse_options(int argc, char **argv, struct options *o)
 	return 0;
 }
 
-/* Drops the capabilities of root, too, who starts the writer for root's own jobs: the writer needs
- * no more than ordinary rights. */
+/* Drops the rights of root, too, who starts the writer for root's own jobs. */
 static int drop_rights(void)
 {
 	struct rlimit none = {0, 0}, files = {FILES_MAX, FILES_MAX};
-	cap_t caps = cap_init();
-	int err = 0;
 
-	if (!caps || cap_set_proc(caps))
-		err = -errno;
-	cap_free(caps);
-	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		err = -errno;
-	if (!err && (setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_MEMLOCK, &none) ||
-		     setrlimit(RLIMIT_NOFILE, &files)))
-		err = -errno;
-	return err;
+	if (setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_MEMLOCK, &none) ||
+	    setrlimit(RLIMIT_NOFILE, &files))
+		return -errno;
+	return confine__process(CONFINE_WRITER);
 }
 
 static void on_alarm(int sig)
@@ -159,7 +150,7 @@ int main(int argc, char **argv)
 		return usage();
 	err = drop_rights();
 	if (err) {
-		fprintf(stderr, "jobprof-writer: cannot drop capabilities: %s\n", strerror(-err));
+		fprintf(stderr, "jobprof-writer: cannot give up rights: %s\n", strerror(-err));
 		return 1;
 	}
 	signal(SIGALRM, on_alarm);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "identity/hierarchy.h"
+#include "pool/confine.h"
 
 /* ---- the cgroup of jobprofd's children is made where jobprofd has a cgroup of its own */
 
@@ -29,6 +29,8 @@
 #define MEMORY_PART 4 /* of the machine's */
 #define PIDS_MAX    "1024"
 #define NICE_LEAST  19
+/* No user has it, nor a file: no process but root's may send it a signal. nobody's may be many. */
+#define OWN_ID 4294967280u
 
 struct child_group {
 	char own[600]; /* jobprofd's, as it was given */
@@ -395,6 +397,21 @@ int child__become(const struct child_user *u)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0;
 }
 
+int child__become_helper(void)
+{
+	int err = 0;
+
+	/* no names are asked for: a name service may hang */
+	if (!geteuid()) {
+		err = prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) ? -errno : ids__drop_groups();
+		if (!err)
+			err = ids__set(OWN_ID, OWN_ID);
+	}
+	if (err && err != -EINVAL) /* a container may have no such user */
+		return err;
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0;
+}
+
 int child__act_as(const struct child_user *u)
 {
 	int err = is_root(u) ? 0 : take_groups(u);
@@ -425,13 +442,8 @@ void child__yield(void)
 int child__drop_capabilities(void)
 {
 	struct rlimit none = {0, 0};
-	cap_t caps = cap_init();
-	int err = !caps || cap_set_proc(caps) ? -errno : 0;
 
-	cap_free(caps);
-	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none)))
-		err = -errno;
-	return err;
+	return setrlimit(RLIMIT_CORE, &none) ? -errno : confine__process(CONFINE_VERB);
 }
 
 int child__end_with(pid_t parent, int sig)

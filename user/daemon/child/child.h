@@ -22,14 +22,17 @@ void child__silence(void);
 /* Becomes the user for good. The user can neither trace the process nor read its memory, which is a
  * copy of the daemon's. Without root's rights the ids stay as they are. 0 or -errno. */
 int child__become(const struct child_user *u);
+/* Takes ids that no user and no file has, without groups. Capabilities stay until
+ * confine__process() takes them. 0 or -errno. */
+int child__become_helper(void);
 /* Sets the effective ids and groups of the user, and those of root again: for one call on the
  * user's behalf. 0 or -errno; after an error of the second function the process must end. */
 int child__act_as(const struct child_user *u);
 int child__act_as_root(void);
 /* The node has jobs, which have precedence for CPUs and memory: gives up what it can of both. */
 void child__yield(void);
-/* What works for root's own jobs needs no capability either: gives up all, and core dumps. 0 or
- * -errno. */
+/* What works for root's own jobs needs no capability either: gives up all (CONFINE_VERB), and core
+ * dumps. 0 or -errno. */
 int child__drop_capabilities(void);
 /* Makes the kernel send this process a signal when its parent ends. A change of ids cancels this,
  * so this is called after such a change. -ESRCH: the parent has ended already. */

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "daemon/child/child.h"
+#include "pool/confine.h"
 
 /* ---- A child copies a journal to a pipe */
 
@@ -33,7 +34,8 @@ static void copy(const char *journal, const struct child_user *u, int to, pid_t 
 	child__begin();
 	alarm(COPY_S);
 	fd = open(journal, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || child__become(u) || child__end_with(parent, SIGKILL))
+	if (fd < 0 || child__become(u) || child__end_with(parent, SIGKILL) ||
+	    confine__process(CONFINE_COPY))
 		_exit(1);
 	while (sendfile(STDOUT_FILENO, fd, NULL, BLOCK) > 0)
 		;

@@ -12,6 +12,7 @@
 #include "base/io_full.h"
 #include "base/str.h"
 #include "daemon/child/child.h"
+#include "pool/confine.h"
 
 /* A child that finds no Slurm prints this line: as an answer it has no meaning. */
 #define NO_SLURM "NO_SLURM\n"
@@ -52,7 +53,8 @@ static void execute(const struct slurmd *slurmd, const char *const argv[])
 		 slurmd->conf);
 	snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - slurmd->squeue), slurmd->squeue,
 		 argv[0]);
-	execve(path, (char *const *)argv, env);
+	if (!confine__process(CONFINE_SLURM))
+		execve(path, (char *const *)argv, env);
 }
 
 static void __attribute__((noreturn))

@@ -28,6 +28,7 @@
 #include "daemon/node/node.h"
 #include "daemon/socket/control.h"
 #include "daemon/step/probed_regions.h"
+#include "pool/confine.h"
 #include "sensor/ipmi/ipmi.h"
 
 #define LOCK_FD	     1000 /* below the usual limit, above what is usually open */
@@ -402,12 +403,21 @@ static int prepare_children(struct daemon *d)
 	return 0;
 }
 
+/* Before threads of sensors are started, which have what this one has. The command of jobprof run
+ * keeps what root has. */
+static int give_up_rights(struct daemon *d)
+{
+	if (!d->opts.embedded)
+		confine__service(CONFINE_DAEMON);
+	return 0;
+}
+
 int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 {
 	static int (*const stages[])(struct daemon * d) = {
-		raise_limits,	  find_perf_events, use_ipmi,  lock_state,
-		prepare_children, find_cgroups,	    open_kern, open_fds,
-		open_snapshot,	  open_regions,	    open_node, begin,
+		raise_limits,	find_perf_events, use_ipmi, lock_state,	   prepare_children,
+		find_cgroups,	open_kern,	  open_fds, open_snapshot, open_regions,
+		give_up_rights, open_node,	  begin,
 	};
 	struct daemon *d = calloc(1, sizeof(*d));
 	int err = 0;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/child/child.h"
+#include "pool/confine.h"
 
 /* ---- names and groups of users, kept for a while */
 
@@ -280,9 +281,12 @@ int lookups__fd(const struct lookups *l)
 static void __attribute__((noreturn)) run_helper(int fd, pid_t parent)
 {
 	/* child__begin() closes all descriptors above the standard ones */
-	if (dup2(fd, STDIN_FILENO) < 0 || child__end_with(parent, SIGKILL))
+	if (dup2(fd, STDIN_FILENO) < 0)
 		_exit(1);
 	child__begin();
+	if (child__become_helper() || child__end_with(parent, SIGKILL) ||
+	    confine__process(CONFINE_LOOKUP))
+		_exit(1);
 	lookup__serve(STDIN_FILENO);
 }
 

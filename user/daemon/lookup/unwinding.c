@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/child/child.h"
+#include "pool/confine.h"
 #include "pool/pool.h"
 #include "unwind/code_source.h"
 #include "unwind/unwind.h"
@@ -35,7 +36,6 @@
 #define FINE_NS	   (60 * NSEC_PER_SEC) /* ... one that has lived for so long */
 #define RING_FD	   STDOUT_FILENO
 #define SOCKET_FD  STDIN_FILENO
-#define NOBODY	   65534
 
 struct followed {
 	struct jp_stack_key key; /* tgid 0: the ring was empty */
@@ -120,7 +120,6 @@ static void __attribute__((noreturn)) serve(struct unwinding *u, int source)
 {
 	static struct helper h;
 	static const struct followed empty;
-	const struct child_user nobody = {"", NOBODY, NOBODY};
 	struct ring_buffer *ring;
 	struct pollfd p[2] = {{.fd = SOCKET_FD, .events = POLLIN}, {.events = POLLIN}};
 	pid_t parent = getppid();
@@ -128,7 +127,7 @@ static void __attribute__((noreturn)) serve(struct unwinding *u, int source)
 	h.u = u;
 	h.unwinder = unwinder__new(source);
 	ring = h.unwinder ? ring_buffer__new(RING_FD, on_copy, &h, NULL) : NULL;
-	if (!ring || child__become(&nobody) || child__end_with(parent, SIGKILL) ||
+	if (!ring || child__become_helper() || child__end_with(parent, SIGKILL) ||
 	    pool__confine(MEMORY_MAX))
 		_exit(1);
 	p[1].fd = ring_buffer__epoll_fd(ring);
@@ -169,7 +168,8 @@ static void __attribute__((noreturn)) run_parent(struct unwinding *u, pid_t daem
 	close(SOCKET_FD);
 	close(RING_FD);
 	prctl(PR_SET_NAME, "jobprof-code");
-	if (helper > 0)
+	/* it stays root, whom file systems of others know, with rights that only read */
+	if (helper > 0 && !confine__process(CONFINE_CODE))
 		code_source__serve(p[0]);
 	_exit(0);
 }

@@ -24,6 +24,7 @@
 #include "cmd/jobprof/site_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "http/http.h"
+#include "pool/confine.h"
 
 #define JOBPROF_CONF  JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
 #define ASK_MS	      2000
@@ -358,6 +359,7 @@ static int run(struct exporter *x, const struct options *o)
 	if (!status && x->file && put_file(x))
 		status = 1;
 	x->file_ns = clock__mono_ns() + FILE_NS;
+	confine__service(CONFINE_VERB);
 	if (!status && listens)
 		status = http_server__run(&s, &stop) ? 1 : 0;
 	else if (!status)
