@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* jobprofd --check: each feature is found by trying it or by BTF, never by a version. */
+/* jobprofd --check: each feature is found by trying it or by BTF, not by a version; kernels that
+ * are too old for any trial are refused by it. */
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -21,6 +23,27 @@ struct probe {
 	int arg, arg2;
 	const char *text;
 };
+
+#define OLDEST_MAJOR 5
+#define OLDEST_MINOR 11
+
+/* Distributions have brought BPF to older kernels, as EL 8 to 4.18: nothing of jobprof was tried
+ * there. */
+bool kern_is_old(char *release, size_t len)
+{
+	struct utsname u = {};
+	unsigned major = 0, minor = 0;
+
+	uname(&u);
+	snprintf(release, len, "%s", u.release);
+	return sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major < OLDEST_MAJOR || (major == OLDEST_MAJOR && minor < OLDEST_MINOR));
+}
+
+static int has_release(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return !kern_is_old(detail, len);
+}
 
 static int has_btf(const struct probe *p, const struct btf *btf, char *detail, size_t len)
 {
@@ -167,6 +190,7 @@ static int has_uprobes(const struct probe *p, const struct btf *btf, char *detai
 }
 
 static const struct probe probes[] = {
+	{"kernel 5.11 or later", "uname", "nothing was tried", true, has_release, 0, 0, NULL},
 	{"kernel BTF", "/sys/kernel/btf/vmlinux or --btf", "nothing works", true, has_btf, 0, 0,
 	 NULL},
 	{"mmapable array", "map created", "nothing works (5.5)", true, has_mmapable, 0, 0, NULL},

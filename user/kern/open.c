@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -322,11 +321,6 @@ static int open_fresh(struct kern *k)
 {
 	int err;
 
-	/* kernels before 5.11 charge maps to RLIMIT_MEMLOCK; if raising it is refused the load
-	 * reports it */
-	struct rlimit rl = {RLIM_INFINITY, RLIM_INFINITY};
-
-	setrlimit(RLIMIT_MEMLOCK, &rl);
 	kern_pmu_choose(k);
 	err = kern_load(k);
 	if (err && !k->opts.raw_tp && err != -EPERM) {
@@ -371,8 +365,13 @@ static void drop_all(struct kern *k)
 /* Finds out which of the requested families and hooks this kernel can serve. */
 static int probe_kernel(struct kern *k)
 {
-	int err = kern_btf_open(k);
+	char release[80];
+	int err;
 
+	if (kern_is_old(release, sizeof(release)))
+		return kern_fail(-ENOTSUP, "kernel %s is too old: jobprof needs 5.11 or later",
+				 release);
+	err = kern_btf_open(k);
 	if (!err)
 		err = kern_choose_carriers(k);
 	if (!err)

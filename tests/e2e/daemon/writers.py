@@ -297,6 +297,25 @@ def waiting():
     is_equal("files that wait: each comes, and the end is clean", d.end(), 0)
 
 
+def housekeeping():
+    """All that runs for jobprofd keeps to its CPUs, and what it profiles does not."""
+    cpus = os.sched_getaffinity(0)
+    if len(cpus) < 2:
+        raise Skipped("there is one CPU")
+    d = Daemon(0.2, HousekeepingCPUs="%d,%d" % (max(cpus), 1000)).start()
+    job = new_job()
+    step = Stepd(job, 0, [tool("jphold"), "spin=0.1", "sleep=1"], v2_task(tree.job(job) + "/step_0"))
+    writer = stopped_writer(d)
+    threads = [int(t) for p in [d.proc.pid, *children(d)] for t in os.listdir("/proc/%d/task" % p)]
+    is_equal("HousekeepingCPUs: jobprofd, helpers and a writer", {t: os.sched_getaffinity(t) for t in threads},
+             dict.fromkeys(threads, {max(cpus)}))
+    is_true("HousekeepingCPUs: a writer was there", writer in threads and len(threads) > 2, threads)
+    os.kill(writer, signal.SIGCONT)
+    is_equal("HousekeepingCPUs: a step's processes", os.sched_getaffinity(step.proc.pid), cpus)
+    step.end()
+    is_equal("HousekeepingCPUs: the end", d.end(), 0)
+
+
 if __name__ == "__main__":
     need_bpf()
-    run_tests([guarded, shared, waiting])
+    run_tests([guarded, shared, waiting, housekeeping])
