@@ -200,6 +200,8 @@ static const struct probe probes[] = {
 	 BPF_MAP_TYPE_RINGBUF, 0, NULL},
 	{"queue", "map type probed", "nothing works (4.20)", true, has_map, BPF_MAP_TYPE_QUEUE, 0,
 	 NULL},
+	{"kernel's memory", "helper probed", "nothing works (lockdown=confidentiality)", true,
+	 has_helper, BPF_FUNC_probe_read_kernel, BPF_PROG_TYPE_RAW_TRACEPOINT, NULL},
 	{"sched_switch", "BTF of the tracepoint", "raw tracepoint: late threads wait for a sweep",
 	 false, has_tracepoint, 0, 0, "sched_switch"},
 	{"cgroup_mkdir", "BTF of the tracepoint", "nothing works", true, has_tracepoint, 0, 0,
