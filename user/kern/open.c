@@ -195,8 +195,7 @@ static const char *advice(int err)
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		return "the kernel has no BTF: use one built with CONFIG_DEBUG_INFO_BTF, or --btf "
 		       "FILE";
-	if (!libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_probe_read_kernel,
-				     NULL))
+	if (!kern_can_read())
 		return "lockdown=confidentiality keeps BPF from the kernel's memory: boot with "
 		       "integrity";
 	if (err == -ENOMEM)
