@@ -242,14 +242,15 @@ atexit.register(_end_steps)
 
 
 class Trees:
-    """The top of Slurm's trees in the hierarchies; jpstepd makes what is below."""
+    """The top of Slurm's trees in the hierarchies; jpstepd makes what is below. Without v2 they are all of v1."""
 
     def __init__(self):
-        self.v2 = mkcg("%s/jptest%d.slice/%s_slurmstepd.scope" % (CGROUP_ROOT, PID, NODE))
-        self._jobs = set()
+        self.v2 = cgroup2_mount() and mkcg("%s/jptest%d.slice/%s_slurmstepd.scope" % (CGROUP_ROOT, PID, NODE))
 
     def job(self, job, name=None):
         """Directory of a job on v2; made here, since its steps come and go."""
+        if not self.v2:
+            return self.v1(0, job)
         path = os.path.join(self.v2, name or "job_%d" % job)
         with _lock:
             if not os.path.isdir(path):
@@ -309,11 +310,15 @@ def new_sluid(n):
 
 
 def v2_task(base, extra=()):
-    """Options for a step with a cgroup per task, numbered on this node."""
+    """Options for a step with a cgroup per task, numbered on this node; on v1 the tasks are in the step's."""
+    if not cgroup2_mount():
+        return ["-d", os.path.dirname(base), "-S", "-c", base] + list(extra)
     return ["-d", base + "/slurm", "-c", base + "/user/task_%d"] + list(extra)
 
 
 def v2_shared(base, extra=()):
+    if not cgroup2_mount():
+        return v2_task(base, extra)
     return ["-d", base + "/slurm", "-S", "-c", base + "/user/task_special"] + list(extra)
 
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* jobprofd --check: each feature is found by trying it or by BTF, never by a version. */
+/* jobprofd --check: each feature is found by trying it or by BTF, not by a version; kernels that
+ * are too old for any trial are refused by it. */
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -21,6 +23,53 @@ struct probe {
 	int arg, arg2;
 	const char *text;
 };
+
+#define OLDEST_MAJOR 5
+#define OLDEST_MINOR 11
+
+/* Distributions have brought BPF to older kernels, as EL 8 to 4.18: nothing of jobprof was tried
+ * there. */
+bool kern_is_old(char *release, size_t len)
+{
+	struct utsname u = {};
+	unsigned major = 0, minor = 0;
+
+	uname(&u);
+	snprintf(release, len, "%s", u.release);
+	return sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major < OLDEST_MAJOR || (major == OLDEST_MAJOR && minor < OLDEST_MINOR));
+}
+
+/* libbpf 1.1 takes a refusal in newer kernels' words for success. */
+int kern_can_read(void)
+{
+	const struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_10},
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_1, .imm = -8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = 8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "jp_try", "GPL", insns,
+			       sizeof(insns) / sizeof(insns[0]), NULL);
+
+	if (fd < 0)
+		return errno == EPERM ? -EPERM : 0;
+	close(fd);
+	return 1;
+}
+
+static int has_memory(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return kern_can_read();
+}
+
+static int has_release(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return !kern_is_old(detail, len);
+}
 
 static int has_btf(const struct probe *p, const struct btf *btf, char *detail, size_t len)
 {
@@ -167,6 +216,7 @@ static int has_uprobes(const struct probe *p, const struct btf *btf, char *detai
 }
 
 static const struct probe probes[] = {
+	{"kernel 5.11 or later", "uname", "nothing was tried", true, has_release, 0, 0, NULL},
 	{"kernel BTF", "/sys/kernel/btf/vmlinux or --btf", "nothing works", true, has_btf, 0, 0,
 	 NULL},
 	{"mmapable array", "map created", "nothing works (5.5)", true, has_mmapable, 0, 0, NULL},
@@ -176,6 +226,8 @@ static const struct probe probes[] = {
 	 BPF_MAP_TYPE_RINGBUF, 0, NULL},
 	{"queue", "map type probed", "nothing works (4.20)", true, has_map, BPF_MAP_TYPE_QUEUE, 0,
 	 NULL},
+	{"kernel's memory", "program tried", "nothing works (lockdown=confidentiality)", true,
+	 has_memory, 0, 0, NULL},
 	{"sched_switch", "BTF of the tracepoint", "raw tracepoint: late threads wait for a sweep",
 	 false, has_tracepoint, 0, 0, "sched_switch"},
 	{"cgroup_mkdir", "BTF of the tracepoint", "nothing works", true, has_tracepoint, 0, 0,

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -196,6 +195,9 @@ static const char *advice(int err)
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		return "the kernel has no BTF: use one built with CONFIG_DEBUG_INFO_BTF, or --btf "
 		       "FILE";
+	if (!kern_can_read())
+		return "lockdown=confidentiality keeps BPF from the kernel's memory: boot with "
+		       "integrity";
 	if (err == -ENOMEM)
 		return "not enough memory for the maps: lower MaxSlots, MaxStacks or RingSize";
 	return "see jobprofd --check";
@@ -322,11 +324,6 @@ static int open_fresh(struct kern *k)
 {
 	int err;
 
-	/* kernels before 5.11 charge maps to RLIMIT_MEMLOCK; if raising it is refused the load
-	 * reports it */
-	struct rlimit rl = {RLIM_INFINITY, RLIM_INFINITY};
-
-	setrlimit(RLIMIT_MEMLOCK, &rl);
 	kern_pmu_choose(k);
 	err = kern_load(k);
 	if (err && !k->opts.raw_tp && err != -EPERM) {
@@ -371,8 +368,13 @@ static void drop_all(struct kern *k)
 /* Finds out which of the requested families and hooks this kernel can serve. */
 static int probe_kernel(struct kern *k)
 {
-	int err = kern_btf_open(k);
+	char release[80];
+	int err;
 
+	if (kern_is_old(release, sizeof(release)))
+		return kern_fail(-ENOTSUP, "kernel %s is too old: jobprof needs 5.11 or later",
+				 release);
+	err = kern_btf_open(k);
 	if (!err)
 		err = kern_choose_carriers(k);
 	if (!err)

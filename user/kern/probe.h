@@ -9,6 +9,11 @@
 
 struct btf;
 
+/* Whether the kernel is older than all that jobprof was tried on; release: its own name for itself.
+ */
+bool kern_is_old(char *release, size_t len);
+/* Whether programs may read the kernel's memory, by trying it: 1, 0, -EPERM. */
+int kern_can_read(void);
 /* Opens k->btf, which is NULL if the kernel has no BTF. -EINVAL: the file of the configuration is
  * not BTF. */
 int kern_btf_open(struct kern *k);

@@ -44,6 +44,17 @@ def no_bpf():
             "required" in p.stderr, "%d %s" % (p.returncode, p.stderr))
 
 
+def old_kernel():
+    """A release below 5.11, as EL 8's, whatever BPF it has: uname() of this personality says 2.6."""
+    old = ["setarch", "--uname-2.6"]
+    if not sh(old + ["uname", "-r"]).stdout.startswith("2.6."):
+        raise Skipped("setarch cannot ask for an old release")
+    for what, cmd in (("jobprofd", [JOBPROFD, "-f", "-c", RootedDaemon().conf]), ("jobprof run", run_cmd("true"))):
+        says("old kernel: " + what, sh(old + cmd), 1, r"kernel 2\.6\.\S+ is too old: jobprof needs 5\.11 or later")
+    p = sh(old + [JOBPROFD, "--check"])
+    is_true("old kernel: --check", p.returncode == 1 and "kernel 5.11 or later NO" in p.stdout, p.stdout + p.stderr)
+
+
 def no_btf():
     garbage = os.path.join(tmpdir("btf"), "garbage")
     with open(garbage, "wb") as f:
@@ -203,6 +214,7 @@ def bad_configuration():
             ("unknown key", good + "ProfilHDF5Default=All\n", r"bad\.conf:2: .*ProfilHDF5Default.*ProfileHDF5Default"),
             ("bad number", good + "\n\nMaxSlots=many\n", r"bad\.conf:4: .*MaxSlots.*many"),
             ("out of range", good + "MaxSlots=1\n", r"bad\.conf:2: .*MaxSlots.*16 to 4096"),
+            ("no list of CPUs", "HousekeepingCPUs=0-x\n" + good, r"bad\.conf:1: .*HousekeepingCPUs=0-x"),
             ("bad frequency", "JobAcctGatherFrequency=task=0.01\n", r"bad\.conf:1: .*JobAcctGatherFrequency"),
             ("unknown series", "JobAcctGatherFrequency=taks=1\n", r"bad\.conf:1: .*taks"),
             ("relative path", "StateDir=state\n", r"bad\.conf:1: .*absolute"),
@@ -229,6 +241,10 @@ def bad_configuration():
     with open(good_path, "wb") as f:
         f.write(b"\x7fELF\0\1\2" * 100)
     says("configuration: binary", sh([JOBPROFD, "--check-config", "-c", good_path]), 1, r"good\.conf:1: ")
+    with open(good_path, "w") as f:
+        f.write(good + "HousekeepingCPUs=1000-1001\n")
+    says("configuration: no such CPU", sh([JOBPROFD, "-f", "-c", good_path]), os.EX_CONFIG,
+         r"good\.conf:2: HousekeepingCPUs=1000-1001: .*CPUs of this node")
     with open(good_path, "w") as f:
         f.write("ProfileHDF5Default=All\n")
     says("configuration: no ProfileHDF5Dir", sh([JOBPROFD, "-f", "-c", good_path]), os.EX_CONFIG,
@@ -552,4 +568,4 @@ if __name__ == "__main__":
     need_bpf()
     run_five_at_a_time([bpffs, second_daemon, all_errors_at_once, all_errors_of_a_list, included_by_itself, bad_configuration, checked_configuration,
                         hung_directory, relative_configuration, checked_slurm, slurms_files, checked_plugins,
-                        syslog, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])
+                        syslog, old_kernel, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])

@@ -297,6 +297,30 @@ def waiting():
     is_equal("files that wait: each comes, and the end is clean", d.end(), 0)
 
 
+def housekeeping():
+    """All that runs for jobprofd keeps to its CPUs, and what it profiles does not."""
+    cpus = os.sched_getaffinity(0)
+    if len(cpus) < 2:
+        raise Skipped("there is one CPU")
+    top = tmpdir("writer")
+    with open(top + "/writer", "w") as f:
+        f.write('#!/bin/sh\ngrep Cpus_allowed_list /proc/self/status >>%s/said\nexec %s "$@"\n' %
+                (top, os.path.join(BUILD, "jobprof-writer")))
+    os.chmod(top + "/writer", 0o755)
+    d = Daemon(0.2, HousekeepingCPUs="%d,%d" % (max(cpus), 1000), Writer=top + "/writer").start()
+    job = new_job()
+    step = Stepd(job, 0, ["sleep", "1"], v2_task(tree.job(job) + "/step_0"))
+    threads = [int(t) for p in [d.proc.pid, *children(d)] for t in os.listdir("/proc/%d/task" % p)]
+    is_equal("HousekeepingCPUs: jobprofd and its helpers", {t: os.sched_getaffinity(t) for t in threads},
+             dict.fromkeys(threads, {max(cpus)}))
+    is_true("HousekeepingCPUs: there are helpers", len(threads) > 1, threads)
+    is_equal("HousekeepingCPUs: a step's processes", os.sched_getaffinity(step.proc.pid), cpus)
+    step.end()
+    d.file(job, 0)
+    is_equal("HousekeepingCPUs: writers", {x.split()[1] for x in text_of(top + "/said").splitlines()}, {str(max(cpus))})
+    is_equal("HousekeepingCPUs: the end", d.end(), 0)
+
+
 if __name__ == "__main__":
     need_bpf()
-    run_tests([guarded, shared, waiting])
+    run_tests([guarded, shared, waiting, housekeeping])

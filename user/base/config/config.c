@@ -129,6 +129,8 @@ static const struct config_key keys[] = {
 	 "Cgroups of jobs that can be known at once, 1024 to 1048576, at 100 bytes each."},
 	{"RingSize", POWER_OF_TWO(ring_size, 256, 262144), "4096", NULL, 0,
 	 "KiB of the kernel's buffer of bursts, a power of two from 256 to 262144; other buffers are a quarter or less of it."},
+	{"HousekeepingCPUs", TEXT(housekeeping_cpus), NULL, "all that the service may use", 0,
+	 "CPUs on which jobprofd and what it starts run, as 0,64-65: those that jobs do not get, Slurm's CpuSpecList."},
 	{"LiveFiles", YES_NO(live_files, bools), "yes", NULL, KEY_RELOAD,
 	 "yes: running steps have files, which jobprof running, top, seff and serve read; no: files come when steps have ended."},
 	{"PublishInterval", INTERVAL(publish_interval, 1, 86400), "600", NULL, KEY_RELOAD,

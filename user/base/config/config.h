@@ -54,6 +54,7 @@ struct config {
 	unsigned max_stacks;	 /* MaxStacks; 0: by the number of CPUs */
 	unsigned max_cgroups;	 /* MaxCgroups */
 	unsigned ring_size;	 /* RingSize; KB */
+	char *housekeeping_cpus; /* HousekeepingCPUs, as written */
 	double publish_interval; /* PublishInterval, s; 0: only when a step ends */
 	char *cgroup_patterns[CONFIG_PATTERNS]; /* CgroupPattern; see identity/layout.h */
 	unsigned n_cgroup_patterns;

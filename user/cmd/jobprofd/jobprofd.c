@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #include "daemon/child/publication.h"
 #include "daemon/config/check.h"
 #include "daemon/daemon.h"
+#include "identity/cpulist.h"
 
 /* ---- jobprofd --status: asks the jobprofd that runs */
 
@@ -277,6 +279,27 @@ static void log_start(const struct config *c, const struct args *a)
 		 a->config, if_missing(a), len ? text : " nothing that is not the default");
 }
 
+/* Threads and children have the CPUs of who makes them. Of a list for all nodes of a site a node
+ * may have a part. */
+static int keep_to_cpus(const struct config *c)
+{
+	int cpu[CPU_SETSIZE], n;
+	cpu_set_t set;
+
+	if (!c->housekeeping_cpus)
+		return 0;
+	n = cpulist__expand(c->housekeeping_cpus, cpu, CPU_SETSIZE);
+	CPU_ZERO(&set);
+	for (int i = 0; i < n; i++)
+		CPU_SET(cpu[i], &set);
+	if (n > 0 && !sched_setaffinity(0, sizeof(set), &set))
+		return 0;
+	log_error("%s: HousekeepingCPUs=%s: %s: name CPUs of this node that jobprofd may use",
+		  config__where(c, "HousekeepingCPUs"), c->housekeeping_cpus,
+		  n < 0 ? strerror(-n) : strerror(errno));
+	return -EINVAL;
+}
+
 static int serve_steps(const struct args *a, struct config *c, const struct check_families *f)
 {
 	char writer[4200];
@@ -298,6 +321,8 @@ static int serve_steps(const struct args *a, struct config *c, const struct chec
 			"jobprofd must run as root: it loads BPF programs and writes users' files");
 		return 1;
 	}
+	if (keep_to_cpus(c))
+		return EX_CONFIG;
 	publication__find_writer(c->writer, writer, sizeof(writer));
 	ready = a->foreground ? 0 : daemonize();
 	if (ready < 0) {
@@ -324,7 +349,7 @@ static int check_config(const struct args *a, const struct config *c)
 	printf("# by %s%s and options\n", a->config, if_missing(a));
 	config__print(c, stdout);
 	fflush(stdout);
-	return check__node(c) ? 1 : 0;
+	return check__node(c) + !!keep_to_cpus(c) ? 1 : 0;
 }
 
 /* What the options ask for, with settings of which every error has been logged. */

@@ -27,6 +27,7 @@
 #include "daemon/child/publication.h"
 #include "daemon/config/perf_columns.h"
 #include "daemon/config/slurm_conf.h"
+#include "identity/cpulist.h"
 #include "identity/layout.h"
 #include "kern/kern.h"
 #include "schema/family.h"
@@ -329,6 +330,16 @@ static int check_events(struct config *c)
 	return -EINVAL;
 }
 
+static int check_cpus(struct config *c)
+{
+	if (!c->housekeeping_cpus || cpulist__count(c->housekeeping_cpus) > 0)
+		return 0;
+	config__complain(c, config__where(c, "HousekeepingCPUs"),
+			 "HousekeepingCPUs=%s: want a list of CPUs, as 0,64-65",
+			 c->housekeeping_cpus);
+	return -EINVAL;
+}
+
 static int check_is_set(struct config *c, unsigned families)
 {
 	if (!families || c->hdf5_dir || config__is_given(c, "ProfileHDF5Dir"))
@@ -354,6 +365,8 @@ static int check_settings(struct config *c, struct check_families *f)
 	if (check_patterns(c))
 		err = -EINVAL;
 	if (check_events(c))
+		err = -EINVAL;
+	if (check_cpus(c))
 		err = -EINVAL;
 	if (check__ipmi(c, &ipmi))
 		err = -EINVAL;
