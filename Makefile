@@ -37,7 +37,8 @@ endif
 
 # For whom the compiler makes programs: x86_64-linux-gnu, aarch64-linux-gnu. "=" is its sysroot.
 TARGET := $(shell $(CC) -dumpmachine)
-H5_CFLAGS := $(shell $(PKG_CONFIG) --cflags hdf5 2>/dev/null || echo -I=/usr/include/hdf5/serial)
+# Types and functions as of HDF5 1.10, of later releases too.
+H5_CFLAGS := -DH5_USE_110_API $(shell $(PKG_CONFIG) --cflags hdf5 2>/dev/null || echo -I=/usr/include/hdf5/serial)
 H5_LIBS   := $(shell $(PKG_CONFIG) --libs hdf5 2>/dev/null || echo -L=/usr/lib/$(TARGET)/hdf5/serial -lhdf5)
 # Debian's shared library of HDF5 brings 25 others along (curl, Kerberos, LDAP): loading them takes
 # 20 ms. The programs are linked with HDF5's archive where that links; H5_STATIC=0 takes the shared
@@ -49,13 +50,18 @@ find_h5    = $(shell echo 'int H5open(void); int main(void) { return H5open(); }
 	echo '$(H5_ARCHIVE)' || echo '$(H5_LIBS)')
 # Once, when something is linked.
 H5_PROGRAM_LIBS = $(eval H5_PROGRAM_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_h5),$(H5_LIBS)))$(H5_PROGRAM_LIBS)
-LUA_CFLAGS := $(shell $(PKG_CONFIG) --cflags lua5.4 2>/dev/null || echo -I=/usr/include/lua5.4)
+# Debian's is lua5.4, that of EL 9 lua.
+LUA = $(shell $(PKG_CONFIG) $(1) lua5.4 2>/dev/null || $(PKG_CONFIG) $(1) 'lua >= 5.4' 2>/dev/null || echo $(2))
+LUA_CFLAGS := $(call LUA,--cflags,-I=/usr/include/lua5.4)
+LUA_LIBS := $(call LUA,--libs,-llua5.4)
 # With fortification (OPT) and the linker's, what Debian's hardening=+all has; of both processors one has each kind of the last.
 HARDENED := -fstack-protector-strong -fstack-clash-protection -Wformat -Werror=format-security \
 	$(if $(filter x86_64%,$(TARGET)),-fcf-protection)$(if $(filter aarch64%,$(TARGET)),-mbranch-protection=standard)
 CPPFLAGS += -D_GNU_SOURCE -DJOBPROF_VERSION='"$(VERSION)"' -DJOBPROF_SYSCONFDIR='"$(SYSCONFDIR)"' -I. -Iuser -I$(B)
 CFLAGS ?=
-CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+# Packages leave it empty: a compiler that we do not know may warn of more.
+WERROR ?= -Werror
+CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-unused-parameter -fno-strict-aliasing $(HARDENED) -fPIE
 # The last of -pie and -shared counts: rules name theirs behind these.
 LDFLAGS += -pie -Wl,-z,relro,-z,now $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined) \
@@ -63,7 +69,7 @@ LDFLAGS += -pie -Wl,-z,relro,-z,now $(if $(filter 1,$(SAN)),-fsanitize=address$(
 comma := ,
 
 BPF_ARCH := $(shell echo $(firstword $(subst -, ,$(TARGET))) | sed 's/x86_64/x86/;s/aarch64/arm64/;s/ppc64le/powerpc/')
-BPF_CFLAGS := -g -O2 -ffile-prefix-map=$(CURDIR)=. -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Iskel -I. -Wall -Werror \
+BPF_CFLAGS := -g -O2 -ffile-prefix-map=$(CURDIR)=. -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Iskel -I. -Wall $(WERROR) \
 	-Wno-missing-declarations
 
 # Definitions first, iterators last: the linker of libbpf 1.1 loses an extern map that only a callback
@@ -80,7 +86,7 @@ LIB      := $(B)/libjp.a
 VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprof/*.c user/cmd/jobprof/*/*.c user/cmd/sh5util/*.c))
 PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
 # Where Open MPI's compiler is: what `jobprof reduce` becomes when mpirun or srun starts several.
-MPICC ?= $(firstword $(shell command -v mpicc.openmpi || command -v mpicc))
+MPICC ?= $(firstword $(shell command -v mpicc.openmpi || command -v mpicc) $(wildcard /usr/lib64/openmpi/bin/mpicc))
 MPI_CFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
 MPI_LIBS := $(if $(MPICC),$(shell $(MPICC) --showme:link 2>/dev/null))
 PROGRAMS += $(if $(strip $(MPI_LIBS)),$(B)/jobprof-reduce-mpi)
@@ -168,7 +174,7 @@ SYMBOL_LIBS := -Wl,--as-needed -ldw -lelf -lstdc++
 # What the room analysis needs, for programs that compute.
 ANALYSIS_LIBS := -Wl,--as-needed -lfftw3 -lm
 # What the room findings needs.
-FINDINGS_LIBS := -Wl,--as-needed -llua5.4 -lm
+FINDINGS_LIBS := -Wl,--as-needed $(LUA_LIBS) -lm
 $(B)/jobprofd: $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprofd/*.c)) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lcap -lsystemd -lm

@@ -17,7 +17,7 @@ FUZZ_HARNESS := reader.o tools.o tools_merge.o tools_report.o tools_plot.o libfa
 REPLAY_B := build/fuzz
 REPLAY_LIB := $(FUZZ_LIB:%.c=$(REPLAY_B)/%.o)
 REPLAY_OBJ := $(addprefix $(REPLAY_B)/tests/fuzz/,$(FUZZ_HARNESS) h5mutate.o replay.o)
-FUZZ_LIBS := $(H5_LIBS) -ldeflate -ljansson -lcap -lseccomp -lz -lfftw3 -llua5.4 -lm -ldw -lelf -lstdc++
+FUZZ_LIBS := $(H5_LIBS) -ldeflate -ljansson -lcap -lseccomp -lz -lfftw3 $(LUA_LIBS) -lm -ldw -lelf -lstdc++
 
 .PHONY: fuzz replay
 fuzz: $(FUZZ_B)/reader $(FUZZ_B)/structure $(FUZZ_B)/frames $(FUZZ_B)/addresses $(FUZZ_B)/texts

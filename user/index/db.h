@@ -7,6 +7,8 @@
  * and has an ESCAPE. A text is UTF-8 (base/utf8.h); in a key or an index it has at most 512 bytes,
  * a path DB_PATH_MAX.
  *
+ * SQLite from 3.34 on, which EL 9 has, and PostgreSQL from 13 on: neither RETURNING nor STRICT.
+ *
  * For equal results in both, a quotient or a sum of cases is made of doubles, as CAST(x AS {real})
  * or 0.0, a sum of integers is CAST(... AS BIGINT), no divisor is 0 (NULLIF), and columns that are
  * selected together with sums are those of GROUP BY. A comparison is 1 or 0.

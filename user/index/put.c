@@ -106,10 +106,10 @@ static void write_statement(FILE *f, bool insert)
 	fputs(insert ? "INSERT INTO job (" : "UPDATE job SET ", f);
 	for (int i = 0; i < N_INDEX; i++)
 		fprintf(f, "%s\"%s\"%s", i ? ", " : "", index_infos[i].name, insert ? "" : " = ?");
-	fputs(insert ? ") VALUES (" : " WHERE id = ? RETURNING id", f);
+	fputs(insert ? ") VALUES (" : " WHERE id = ?", f);
 	for (int i = 0; insert && i < N_INDEX; i++)
 		fputs(i ? ", ?" : "?", f);
-	fputs(insert ? ") RETURNING id" : "", f);
+	fputs(insert ? ")" : "", f);
 }
 
 /* Takes a stored row of another user. 0 or -ENOMEM. */
@@ -286,7 +286,6 @@ static int write_row(struct index *ix, struct stored *s)
 {
 	struct db_value args[N_INDEX + 1];
 	const char *sql = statement(ix, s->id ? UPDATE : INSERT);
-	struct db_rows rows;
 	int err;
 
 	if (!sql)
@@ -294,12 +293,10 @@ static int write_row(struct index *ix, struct stored *s)
 	for (int i = 0; i < N_INDEX; i++)
 		args[i] = value_of(&s->row, i);
 	args[N_INDEX] = db_value__int(s->id);
-	err = db__ask(&rows, ix->db, sql, args, s->id ? N_INDEX + 1 : N_INDEX);
-	if (!err && db_rows__next(&rows))
-		s->id = rows.v[0].i;
-	while (!err && db_rows__next(&rows))
-		;
-	return db_rows__end(&rows, err);
+	err = db__run(ix->db, sql, args, s->id ? N_INDEX + 1 : N_INDEX);
+	if (!err && !s->id) /* no other process writes before the end of the transaction */
+		s->id = (int64_t)db__number(ix->db, &err, "SELECT max(id) FROM job", NULL, 0);
+	return err;
 }
 
 static int write_findings(struct index *ix, int64_t id, const struct row *r)

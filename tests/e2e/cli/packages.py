@@ -253,7 +253,7 @@ def in_a_fresh_debian():
     root.must("apt-get", "autoremove", "--purge", "-qy")
     if service.proc:
         is_equal("chroot: purged, services are stopped, and nothing is counted", [service.told(), service.proc.wait(20), os.path.exists(service.pin)],
-                 [["stop jobprof-exporter.service", "stop jobprof-expire.timer jobprof-index.service jobprof-web.socket jobprof-web.service", "stop jobprofd.service"], 0, False])
+                 [["stop jobprof-expire.timer jobprof-index.service jobprof-web.socket jobprof-web.service", "stop jobprof-exporter.service", "stop jobprofd.service"], 0, False])
     is_equal("chroot: purged, nothing is left", sorted(f for f in root.files() - before if "jobprof" in f), [])
 
 
@@ -281,5 +281,19 @@ def a_version_is_made_anew():
     is_true("make: all that say the version are made anew with another one", len(says) > 10 and says <= made | {f for f in says if f.startswith("user/slurm/")}, sorted(says - made))
 
 
+def as_el9_has_it():
+    """SQLite 3.34, a later HDF5, and a Lua that is named otherwise."""
+    late = run("git", "-C", ROOT, "grep", "-nE", r'"[^"]*(\bRETURNING\b|\bSTRICT\b|\bMATERIALIZED\b|\bunixepoch\b|->>)', "--", "user/*.c").stdout
+    is_equal("el9: no SQL that SQLite 3.34 lacks", late, "")
+    fake = os.path.join(tmpdir("el9"), "pkg-config")
+    with open(fake, "w") as f:
+        f.write('#!/bin/sh\ncase "$*" in\n*lua5.4*) exit 1 ;;\n"--libs lua >= 5.4") echo -llua ;;\n*) exec pkg-config "$@" ;;\nesac\n')
+    os.chmod(fake, 0o755)
+    made = run("make", "-n", "V=1", "PKG_CONFIG=" + fake, "B=build-none", "build-none/jobprof", cwd=ROOT).stdout.replace("\\\n", " ")
+    is_equal("el9: which Lua is linked", set(re.findall(r"-llua\S*", made)), {"-llua"})
+    users = run("git", "-C", ROOT, "grep", "-l", "hdf5.h>", "--", "user/*.c").stdout.split()
+    is_equal("el9: who uses HDF5 asks for the functions of 1.10", [f for f in users if re.search(r"^(?!.*-DH5_USE_110_API).* -c %s " % f, made, re.M)], [])
+
+
 if __name__ == "__main__":
-    run_tests((needs_are_listed, a_version_is_made_anew, the_same_bytes, in_a_fresh_debian, rpms))
+    run_tests((needs_are_listed, as_el9_has_it, a_version_is_made_anew, the_same_bytes, in_a_fresh_debian, rpms))
