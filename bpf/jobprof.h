@@ -21,7 +21,7 @@
 #include "bpf/abi/slot.h"
 #include "bpf/abi/task.h"
 
-#define JP_ABI_VERSION 35
+#define JP_ABI_VERSION 36
 #define JP_ABI_FROM    34 /* since then each name means what it means now */
 
 /* Counters of the collector, one writer field each, atomic adds. */
@@ -54,6 +54,8 @@ struct jp_control {
 	__u32 nslots;
 	__u32 ncpus;   /* possible */
 	__u32 late;    /* not 0: threads of a tracked cgroup may be without a slot */
+	__u32 resting; /* families that do no work for now: JP_REST_FAMILIES */
+	__u32 pad;
 	__u64 born_ns; /* CLOCK_BOOTTIME of the load */
 	__u64 born_real_ns;
 	__u64 probe_ns;	   /* calibrated cost of one program run */
@@ -84,6 +86,7 @@ struct jp_control {
 			   * JP_CALLS_PAUSED: they are not */
 	__u32 taken[JP_SHARES]; /* by all jobs together */
 	__u32 abi_from;		/* JP_ABI_FROM */
+	__u64 probe_run_ns;	/* what the kernel's statistics say of that run; 0: they cannot be had */
 };
 
 #define JP_CALLS_PAUSED (~0ull)
@@ -93,6 +96,6 @@ struct jp_control {
 	2 /* the kernel does not tell a throttled thread from one that waits for a CPU */
 
 _Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 1464 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 1480 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 
 #endif

@@ -60,6 +60,7 @@ const struct map_info kern_maps[M_N] = {
 const struct program_info kern_progs[P_N] = {
 	[P_MKDIR] = {"jp_cgroup_mkdir", 0, USE_ALWAYS},
 	[P_SWITCH] = {"jp_sched_switch", 0, USE_TRACED},
+	[P_FREED] = {"jp_freed", 0, USE_RESTED},
 	[P_MIGRATE] = {"jp_migrate", FAM_CULPRIT, USE_TRACED},
 	[P_EXIT] = {"jp_exit", 0, USE_TRACED},
 	[P_EXEC] = {"jp_exec", 0, USE_TRACED},

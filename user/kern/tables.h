@@ -64,6 +64,7 @@ enum kern_map {
 enum kern_program {
 	P_MKDIR,
 	P_SWITCH,
+	P_FREED,
 	P_MIGRATE,
 	P_EXIT,
 	P_EXEC,
@@ -127,6 +128,7 @@ struct map_info {
 enum program_use {
 	USE_ALWAYS, /* attached from the load on */
 	USE_TRACED, /* attached while there are steps, in the table's order */
+	USE_RESTED, /* attached once the program of switches has rested, while there are steps */
 	USE_CALLED, /* iterators and test runs */
 };
 

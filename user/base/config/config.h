@@ -68,6 +68,7 @@ struct config {
 	enum config_live_findings live_findings; /* LiveFindings */
 	double burst_min;			 /* BurstMin, ms */
 	double perf_budget;			 /* PerfBudget, percent of each CPU */
+	double overhead_budget; /* OverheadBudget, percent of the busy cores; 0: none */
 	char *families;	       /* Families, as written: names are the caller's to check */
 	char *sensor_dir;      /* SensorDir; absolute */
 	char *socket;	       /* Socket; absolute */

@@ -186,6 +186,7 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	if (began != UINT64_MAX && began > t->prev.boot_ns)
 		t->prev.boot_ns = began;
 	rows__context(&c, kern__control(env->k));
+	c.rested = kern__rested(env->k, t->prev.boot_ns);
 	c.gpus = snapshot__has_gpus(env->snap);
 	rows__note(&t->between, &now->totals);
 	c.peak = c.ended_rss = t->between.peak;
@@ -265,6 +266,7 @@ bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid
 		step__read_cgroup(s, env, &now.totals, now.cg);
 	totals__clamp(&now.totals, &t->prev.totals);
 	rows__context(&c, kern__control(env->k));
+	c.rested = kern__rested(env->k, begin.boot_ns);
 	c.gpus = snapshot__has_gpus(env->snap);
 	rows__note(&seen, &now.totals);
 	c.peak = seen.peak > t->peak ? seen.peak : t->peak;
