@@ -91,6 +91,14 @@ static bool can_go_down(const struct budget *b, enum budget_part p, unsigned to)
 	return b->level[p] + 1 == to && to <= budget_infos[p].levels;
 }
 
+/* What only the program of switches sees rests before that program does. */
+static void rest_with_switches(struct budget *b, const struct budget_use *u)
+{
+	for (int p = BUDGET_CULPRITS; p <= BUDGET_HISTOGRAMS; p++)
+		if (u->full_s[p] > 0)
+			b->level[p] = 1;
+}
+
 /* Steps down by what is worth it, in order, until the rest fits. Returns the CPUs that it saves. */
 static double rest_in_order(struct budget *b, const struct budget_use *u, double excess,
 			    double worth)
@@ -103,6 +111,8 @@ static double rest_in_order(struct budget *b, const struct budget_use *u, double
 
 			if (by <= worth)
 				continue;
+			if (p == BUDGET_SWITCHES)
+				rest_with_switches(b, u);
 			b->level[p]++;
 			saved += by;
 		}

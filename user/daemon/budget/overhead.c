@@ -356,7 +356,7 @@ static void look(struct overhead *o, struct step_env *env, uint64_t now_ns)
 static bool has_steps(const struct step_env *env)
 {
 	for (const struct step *s = *env->steps; s; s = s->next)
-		if (s->state == STEP_ACTIVE)
+		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
 			return true;
 	return false;
 }
@@ -369,8 +369,13 @@ void overhead__init(struct overhead *o, double percent)
 
 void overhead__set(struct overhead *o, struct step_env *env, double percent)
 {
+	struct overhead fresh;
+
 	end_stats(o);
-	overhead__init(o, percent);
+	overhead__init(&fresh, percent);
+	memcpy(fresh.event, o->event, sizeof(fresh.event));
+	fresh.nevents = o->nevents;
+	*o = fresh;
 	carry_out(o, env);
 }
 
