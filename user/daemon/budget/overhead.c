@@ -257,7 +257,7 @@ void overhead__phrase(enum budget_part part, unsigned level, char text[OVERHEAD_
 		snprintf(text, OVERHEAD_PHRASE, "%s rest", name);
 }
 
-static void mark_steps(const struct step_env *env, const char *phrase)
+static void mark_steps(struct step_env *env, const char *phrase)
 {
 	char mark[64];
 
@@ -274,6 +274,7 @@ static void mark_steps(const struct step_env *env, const char *phrase)
 		if (s->req)
 			external_series__mark(&s->req->external, (int64_t)clock__real_ns(), mark);
 	}
+	env->external_rows = true;
 }
 
 static void note_change(struct overhead *o, struct step_env *env, enum budget_part p,
@@ -286,7 +287,6 @@ static void note_change(struct overhead *o, struct step_env *env, enum budget_pa
 		(struct overhead_event){now_ns, p, o->budget.level[p], o->percent};
 	overhead__phrase(p, o->budget.level[p], phrase);
 	mark_steps(env, phrase);
-	env->external_rows = true;
 	log_info("the collector costs %.2g %% of the busy cores, OverheadBudget is %g %%: %s",
 		 o->percent, o->budget.percent, phrase);
 }
@@ -318,6 +318,7 @@ static void decide(struct overhead *o, struct step_env *env, const struct budget
 	}
 	if (o->budget.short_of && !short_of) {
 		o->short_ns = now_ns;
+		mark_steps(env, "nothing is left to rest");
 		log_warn("the collector costs %.2g %% of the busy cores, OverheadBudget is %g %%: "
 			 "nothing is left to rest; see Families, and JobAcctGatherFrequency",
 			 o->percent, o->budget.percent);
