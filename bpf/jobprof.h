@@ -56,8 +56,8 @@ struct jp_control {
 	__u32 late;    /* not 0: threads of a tracked cgroup may be without a slot */
 	__u64 born_ns; /* CLOCK_BOOTTIME of the load */
 	__u64 born_real_ns;
-	__u64 probe_ns;	 /* calibrated cost of one program run */
-	__u32 resting; /* families that do no work for now: JP_REST_FAMILIES */
+	__u64 probe_ns; /* calibrated cost of one program run */
+	__u32 resting;	/* families that do no work for now: JP_REST_FAMILIES */
 	__u32 pad;
 	struct jp_stats stats;
 	__u64 pcpu_id; /* map id of the per-CPU scratch array */
@@ -84,9 +84,10 @@ struct jp_control {
 			   * JP_CALLS_PAUSED: they are not */
 	__u32 taken[JP_SHARES]; /* by all jobs together */
 	__u32 abi_from;		/* JP_ABI_FROM */
-	__u64 attached_ns; /* boot time at which all programs were attached; 0: they are not
-			      attached */
-	__u64 probe_run_ns;	/* what the kernel's statistics say of that run; 0: they cannot be had */
+	__u64 attached_ns;	/* boot time at which all programs were attached; 0: they are not
+				   attached */
+	__u64 probe_run_ns; /* what the kernel's statistics say of that run; 0: they cannot be had
+			     */
 };
 
 #define JP_CALLS_PAUSED (~0ull)

@@ -87,7 +87,8 @@ TEST(what_is_not_known_is_not_zero)
 /* OverheadBudget has made the family network rest in these rows. */
 TEST(the_total_of_what_rested_is_not_known)
 {
-	const double rows[][3] = {{1, 100, 0}, {1, NAN, 0}, {1, 300, 0}}, short_rest[] = {10, 10.5, 25};
+	const double rows[][3] = {{1, 100, 0}, {1, NAN, 0}, {1, 300, 0}},
+		     short_rest[] = {10, 10.5, 25};
 	const double end[] = {10, 15, 25};
 	struct binner_columns c = columns("STEP");
 	struct binner b = new_binner();

@@ -41,9 +41,8 @@ static unsigned pass(const struct node *n, double seconds)
 	unsigned changes = 0;
 
 	for (double end = clock_s + seconds; clock_s < end; clock_s += LOOK_S) {
-		struct budget_use u = {.s = LOOK_S,
-				       .busy_s = n->busy * LOOK_S,
-				       .fixed_s = n->fixed * LOOK_S};
+		struct budget_use u = {
+			.s = LOOK_S, .busy_s = n->busy * LOOK_S, .fixed_s = n->fixed * LOOK_S};
 
 		for (int p = 0; p < BUDGET_PARTS; p++) {
 			u.full_s[p] = n->full[p] * LOOK_S;
@@ -99,7 +98,8 @@ TEST(a_quiet_node_stays_exact)
 
 TEST(a_busy_node_without_a_storm_stays_exact)
 {
-	struct node n = {.busy = 64, .full = {[BUDGET_STACKS] = 64 * 0.0012, [BUDGET_SWITCHES] = 0.02}};
+	struct node n = {.busy = 64,
+			 .full = {[BUDGET_STACKS] = 64 * 0.0012, [BUDGET_SWITCHES] = 0.02}};
 
 	begin(0.5);
 	assert_int_equal(pass(&n, 24 * 3600), 0);

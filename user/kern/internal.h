@@ -85,8 +85,8 @@ struct kern {
 	void *crossing_ctx;
 	struct region_links *region_links; /* by region; NULL: none are attached */
 	double trap_ns;
-	uint64_t rested_ns[KERN_FAMILIES]; /* by the bit of a family: when it rested last; UINT64_MAX:
-					      it rests; 0: it never did */
+	uint64_t rested_ns[KERN_FAMILIES]; /* by the bit of a family: when it rested last;
+					      UINT64_MAX: it rests; 0: it never did */
 };
 
 /* Sets the line that kern__error() returns. Returns err. */
@@ -143,8 +143,6 @@ int kern_open_pins(struct kern *k, bool readonly);
 /* Attaches the program to its event; the link is pinned where the others are. */
 int kern_attach_one(struct kern *k, enum kern_program p);
 void kern_detach_one(struct kern *k, enum kern_program p);
-/* Whether the program is not attached, as its family rests. */
-bool kern_rests(const struct kern *k, enum kern_program p);
 /* Notes that these families rested until now, under another process or other programs. */
 void kern_rest_ended(struct kern *k, unsigned families);
 /* The maps are taken over: what rested under the process before works from kern__attach() on. */

@@ -350,11 +350,11 @@ int kern__calibrate(struct kern *k);
 /* Statistics of a program (they need kernel.bpf_stats_enabled or kern__stats_on()). */
 struct kern_prog {
 	char name[32];
+	uint64_t runs, ns, missed;
+	uint32_t id;
+	uint32_t insns;	 /* verified, 0: the kernel does not say */
 	unsigned family; /* enum family: those that need it; 0: all do */
 	bool attached;
-	uint32_t id;
-	uint64_t runs, ns, missed;
-	uint32_t insns; /* verified, 0: the kernel does not say */
 };
 int kern__programs(const struct kern *k, struct kern_prog *out, unsigned max);
 /* Runs that the kernel skipped, of all programs since they were loaded. */

@@ -12,11 +12,6 @@
 #define OF_SWITCHES (FAM_WAIT | FAM_CULPRIT | FAM_LATENCY | FAM_BURST)
 #define OF_CLOCKS   (FAM_SAMPLE | FAM_STACK | FAM_FOLD)
 
-unsigned kern__resting(const struct kern *k)
-{
-	return k->control->resting & JP_REST_FAMILIES;
-}
-
 unsigned kern__rested(const struct kern *k, uint64_t since_ns)
 {
 	unsigned families = 0;
@@ -47,18 +42,6 @@ void kern_rest_taken_over(struct kern *k)
 		return;
 	kern_rest_ended(k, families);
 	k->control->resting += JP_REST_FAMILIES + 1 - families;
-}
-
-static unsigned family_of(enum kern_program p)
-{
-	return p == P_SWITCH ? FAM_SCHED : kern_progs[p].family;
-}
-
-bool kern_rests(const struct kern *k, enum kern_program p)
-{
-	unsigned family = family_of(p);
-
-	return family && !(family & ~kern__resting(k));
 }
 
 /* Requests whose end nobody sees would be taken for lost ones. */
@@ -93,7 +76,7 @@ static void start(struct kern *k, unsigned families)
 	if (families & FAM_PERF)
 		kern_pmu_open_all(k);
 	for (int i = 0; i < P_N; i++)
-		if (kern_progs[i].use == USE_TRACED && (family_of(i) & families) &&
+		if (kern_progs[i].use == USE_TRACED && (kern_family_of(i) & families) &&
 		    kern_has_prog(k, i) && !kern_rests(k, i) && kern_attach_one(k, i))
 			log_error("%s: the columns that need it are unknown", kern__error());
 	if ((families & FAM_SCHED) && (k->families & FAM_WAIT))

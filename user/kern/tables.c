@@ -168,3 +168,20 @@ bool kern_has_prog(const struct kern *k, enum kern_program p)
 		return false;
 	return is_on(kern_progs[p].family, k) && !k->unused[p];
 }
+
+unsigned kern__resting(const struct kern *k)
+{
+	return k->control->resting & JP_REST_FAMILIES;
+}
+
+unsigned kern_family_of(enum kern_program p)
+{
+	return p == P_SWITCH ? FAM_SCHED : kern_progs[p].family;
+}
+
+bool kern_rests(const struct kern *k, enum kern_program p)
+{
+	unsigned family = kern_family_of(p);
+
+	return family && !(family & ~kern__resting(k));
+}

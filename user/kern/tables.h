@@ -149,5 +149,9 @@ unsigned kern_map_entries(const struct kern *k, enum kern_map m);
 /* Whether the map, or program, is loaded with the families of k. */
 bool kern_has_map(const struct kern *k, enum kern_map m);
 bool kern_has_prog(const struct kern *k, enum kern_program p);
+/* The families that need the program, 0: all do; FAM_SCHED: that of switches (kern__rest()). */
+unsigned kern_family_of(enum kern_program p);
+/* Whether the program is not attached, as its family rests. */
+bool kern_rests(const struct kern *k, enum kern_program p);
 
 #endif

@@ -455,7 +455,7 @@ static void add_extremes(struct binner *b, const struct block *k, enum quantity 
 }
 
 /* Families that rest for a part of a job, to keep OverheadBudget. */
-#define MAY_REST \
+#define MAY_REST                                                                                   \
 	(FAM_WAIT | FAM_CULPRIT | FAM_SAMPLE | FAM_LATENCY | FAM_BURST | FAM_BLOCK | FAM_NETWORK | \
 	 FAM_FILES)
 
@@ -466,10 +466,12 @@ static bool may_rest(enum quantity q)
 	const char *series = strcmp(info->series, "STEP") ? info->series : "Step";
 
 	if (!known[q])
-		known[q] = q == Q_DISK_WAIT || (column__describe(series, info->columns[0], NULL).family &
-						MAY_REST)
-				   ? 1
-				   : -1;
+		known[q] =
+			q == Q_DISK_WAIT ||
+					(column__describe(series, info->columns[0], NULL).family &
+					 MAY_REST)
+				? 1
+				: -1;
 	return known[q] > 0;
 }
 

@@ -22,7 +22,7 @@
 #define ROOM_PART  0.9 /* of the budget: what is to be used after a step down */
 #define CALM_PART  0.7 /* of the budget: what is to be used after a step up, at most */
 #define WORTH_PART 0.1 /* of the excess: what saves less does not rest for that */
-#define HALF_PART  0.5 /* of the excess: if all parts together save less, nothing rests for little */
+#define HALF_PART  0.5 /* of the excess: if all parts save less, nothing rests for little */
 
 const struct budget_info budget_infos[BUDGET_PARTS] = {
 	[BUDGET_STACKS] = {"stacks and samples", "samples", FAM_STACK | FAM_SAMPLE | FAM_FOLD, 1},
@@ -162,8 +162,8 @@ static enum budget_part last_resting(const struct budget *b)
 	enum budget_part found = BUDGET_PARTS;
 
 	for (int p = 0; p < BUDGET_PARTS; p++)
-		if (b->level[p] && (found == BUDGET_PARTS || p == BUDGET_ROWS ||
-				    b->level[p] >= b->level[found]))
+		if (b->level[p] &&
+		    (found == BUDGET_PARTS || p == BUDGET_ROWS || b->level[p] >= b->level[found]))
 			found = p;
 	return found;
 }
@@ -204,8 +204,8 @@ static void pay(struct budget *b, const struct budget_use *u)
 
 	if (!(b->allowed > 0)) /* the first time */
 		new = 1;
-	b->cost += new * (all / u->s - b->cost);
-	b->allowed += new * (paid / u->s - b->allowed);
+	b->cost += new *(all / u->s - b->cost);
+	b->allowed += new *(paid / u->s - b->allowed);
 	b->probe_debt_s = fmax(b->probe_debt_s + probes - paid, 0);
 	b->debt_s = fmax(b->debt_s + all - paid, 0);
 	b->since_up_s += u->s;

@@ -15,7 +15,8 @@ enum budget_part {
 	BUDGET_CULPRITS,
 	BUDGET_WAITS,
 	BUDGET_HISTOGRAMS,
-	BUDGET_NETWORK, /* counters, from here on: exact, then in one of BUDGET_EVERY rows, then not */
+	BUDGET_NETWORK, /* counters, from here on: exact, then in one of BUDGET_EVERY rows, then not
+			 */
 	BUDGET_DISKS,
 	BUDGET_FILES,
 	BUDGET_SWITCHES,
@@ -34,22 +35,22 @@ extern const struct budget_info budget_infos[BUDGET_PARTS];
 
 /* What was used in a time, CPU seconds. */
 struct budget_use {
-	double s;		   /* how long */
-	double busy_s;		   /* by all CPUs of the node */
+	double s;		     /* how long */
+	double busy_s;		     /* by all CPUs of the node */
 	double now_s[BUDGET_PARTS];  /* by the parts as they are */
 	double full_s[BUDGET_PARTS]; /* what each would have used at level 0; NAN: not known */
-	double fixed_s;		   /* by what never rests */
+	double fixed_s;		     /* by what never rests */
 };
 
 struct budget {
 	double percent;
 	unsigned level[BUDGET_PARTS];
-	double cost, allowed;	/* of late: CPUs */
+	double cost, allowed;	     /* of late: CPUs */
 	double debt_s, probe_debt_s; /* of all, and of programs alone, that was not paid yet */
-	double calm_s;		/* how long it has had room for the part that rests last */
-	double wait_s;		/* how long it must have */
+	double calm_s;		     /* how long it has had room for the part that rests last */
+	double wait_s;		     /* how long it must have */
 	double since_up_s, since_down_s;
-	bool short_of;		/* it is exceeded, and nothing is left to rest */
+	bool short_of; /* it is exceeded, and nothing is left to rest */
 };
 
 /* percent: 0: there is no budget. */

@@ -49,8 +49,8 @@ static uint64_t busy_ticks(const char *text)
 {
 	unsigned long long t[7] = {0};
 
-	if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4],
-		   &t[5], &t[6]) != 7)
+	if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3],
+		   &t[4], &t[5], &t[6]) != 7)
 		return 0;
 	return t[0] + t[1] + t[2] + t[5] + t[6];
 }
@@ -98,8 +98,8 @@ static void begin_stats(struct overhead *o, const struct step_env *env, uint64_t
 	o->stats_ns = clock__boot_ns();
 }
 
-/* What the kernel does for a run before and after it, and what a run displaces from the caches; less
- * the clocks that the statistics read. */
+/* What the kernel does for a run before and after it, and what a run displaces from the caches;
+ * less the clocks that the statistics read. */
 static double beside_ns(const struct step_env *env)
 {
 	const struct jp_control *c = kern__control(env->k);
@@ -220,7 +220,8 @@ static struct budget_use use_of(const struct overhead *o, const struct step_env 
 	return u;
 }
 
-/* Takes the CPU time of the daemon and its children from the last snapshot, if there is a new one. */
+/* Takes the CPU time of the daemon and its children from the last snapshot, if there is a new one.
+ */
 static void take_own(struct overhead *o, const struct step_env *env)
 {
 	uint64_t boot_ns = snapshot__boot_ns(env->snap), stack_ns = 0;

@@ -32,14 +32,14 @@ struct overhead {
 	struct budget budget;
 	struct overhead_event event[OVERHEAD_EVENTS]; /* a ring */
 	unsigned nevents;
-	uint64_t since_ns[BUDGET_PARTS]; /* when its level changed last */
-	uint64_t last_ns, next_ns;	 /* looks at the node's counts; 0: none yet */
+	uint64_t since_ns[BUDGET_PARTS];      /* when its level changed last */
+	uint64_t last_ns, next_ns;	      /* looks at the node's counts; 0: none yet */
 	uint64_t busy_ticks, switches, forks; /* as of the last look */
 	double switches_s, forks_s;	      /* a second */
 	/* statistics of the programs */
-	int stats;		   /* holds them on; 0: they are off */
+	int stats; /* holds them on; 0: they are off */
 	uint64_t stats_ns, next_stats_ns;
-	double wait_stats_s;	   /* between two looks */
+	double wait_stats_s; /* between two looks */
 	struct kern_prog before[OVERHEAD_PROGRAMS];
 	unsigned nbefore;
 	struct overhead_program program[OVERHEAD_PROGRAMS];

@@ -158,9 +158,9 @@ struct step_env {
 	const struct cgroup_roots *cgroups;
 	struct probed_regions *probed; /* NULL: none were asked for */
 	struct overhead *overhead;     /* what rests, as it costs too much */
-	unsigned slower;	       /* rows are so many times less often than asked for; 0: as 1 */
-	uint64_t clock_steps;	       /* how often the wall clock was set since the start */
-	struct job_uses *uses;	       /* NULL: nobody asks for metrics */
+	unsigned slower;       /* rows are so many times less often than asked for; 0: as 1 */
+	uint64_t clock_steps;  /* how often the wall clock was set since the start */
+	struct job_uses *uses; /* NULL: nobody asks for metrics */
 };
 
 /* What is missing as a jobprofd could not go on with the counts of the one before. */
