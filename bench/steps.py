@@ -101,6 +101,7 @@ class Daemon:
                     "ProfileHDF5Default": '"%s"' % families, "NodeName": NODE,
                     "CgroupRoot": "/" + NODE,
                     "JobAcctGatherFrequency": "task=%g" % interval, "PublishInterval": publish,
+                    "OverheadBudget": 0,  # what is measured must not change meanwhile
                     "LogLevel": "warn", "Socket": self.socket, **more}
         with open(self.dir + "/conf", "w") as f:
             f.writelines("%s=%s\n" % s for s in settings.items() if s[1] is not None)

@@ -67,6 +67,14 @@ static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
 	rec->migrations = p->se.nr_migrations - rec->migrations;
 }
 
+/* Whether the programs of the family have seen the task's last switch. */
+static __always_inline bool has_seen(const struct jp_task *t, u32 family)
+{
+	const u32 of = family | FAM_SCHED | ~JP_REST_FAMILIES;
+
+	return !((t->seen ^ resting_now()) & of);
+}
+
 /*
  * Fills in the bases and the run time up to now. A tick brings the run time up to date, and the
  * clocks of the run queue with it. Since that tick the thread has run all the time, unless the
@@ -194,9 +202,9 @@ static __noinline int put_rest(struct seq_file *seq, struct task_struct *p, stru
 	struct jp_culprits culprits = {};
 	struct jp_open open = {};
 
-	if (jp_families & FAM_WAIT)
+	if ((jp_families & FAM_WAIT) && has_seen(t, FAM_WAIT))
 		fill_open(p, queue, t, &open);
-	if (jp_families & FAM_CULPRIT)
+	if ((jp_families & FAM_CULPRIT) && has_seen(t, FAM_CULPRIT))
 		culprits_open(p, queue, t, delay, &culprits);
 	/* the last one fails if an earlier one did */
 	bpf_seq_write(seq, &open, sizeof(open));
@@ -273,10 +281,10 @@ static __always_inline void answer(struct jp_asked *a, struct task_struct *p)
 	if (!rec)
 		return;
 	fill(p, t, rec);
-	if (jp_families & FAM_WAIT)
+	if ((jp_families & FAM_WAIT) && has_seen(t, FAM_WAIT))
 		fill_open(p, queue, t, &rec->open);
 	__builtin_memcpy(&rec->wait, &t->wait, sizeof(rec->wait));
-	if (jp_families & FAM_CULPRIT)
+	if ((jp_families & FAM_CULPRIT) && has_seen(t, FAM_CULPRIT))
 		culprits_open(p, queue, t, rec->run_delay_ns, &rec->culprits);
 }
 

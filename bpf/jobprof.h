@@ -21,7 +21,7 @@
 #include "bpf/abi/slot.h"
 #include "bpf/abi/task.h"
 
-#define JP_ABI_VERSION 35
+#define JP_ABI_VERSION 36
 #define JP_ABI_FROM    34 /* since then each name means what it means now */
 
 /* Counters of the collector, one writer field each, atomic adds. */
@@ -56,9 +56,9 @@ struct jp_control {
 	__u32 late;    /* not 0: threads of a tracked cgroup may be without a slot */
 	__u64 born_ns; /* CLOCK_BOOTTIME of the load */
 	__u64 born_real_ns;
-	__u64 probe_ns;	   /* calibrated cost of one program run */
-	__u64 attached_ns; /* boot time at which all programs were attached; 0: they are not
-			      attached */
+	__u64 probe_ns; /* calibrated cost of one program run */
+	__u32 resting;	/* families that do no work for now: JP_REST_FAMILIES */
+	__u32 pad;
 	struct jp_stats stats;
 	__u64 pcpu_id; /* map id of the per-CPU scratch array */
 	__u64 shape; /* hash of the settings that a daemon must have too in order to take these maps
@@ -84,6 +84,10 @@ struct jp_control {
 			   * JP_CALLS_PAUSED: they are not */
 	__u32 taken[JP_SHARES]; /* by all jobs together */
 	__u32 abi_from;		/* JP_ABI_FROM */
+	__u64 attached_ns;	/* boot time at which all programs were attached; 0: they are not
+				   attached */
+	__u64 probe_run_ns; /* what the kernel's statistics say of that run; 0: they cannot be had
+			     */
 };
 
 #define JP_CALLS_PAUSED (~0ull)
@@ -93,6 +97,6 @@ struct jp_control {
 	2 /* the kernel does not tell a throttled thread from one that waits for a CPU */
 
 _Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 1464 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 1480 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 
 #endif

@@ -31,7 +31,7 @@ struct jp_task {
 	/* of the family wait; written where the task leaves a CPU, but for the move */
 	u64 out; /* when it left last, by the run queue's clock; 0: never, or it is being written */
 	u32 cause; /* enum jp_cause, of the gap that began then */
-	u32 pad0;
+	u32 seen;  /* jp_control.resting at its last switch */
 	struct jp_wait wait;
 	u64 move_clock;	   /* when next_slot was asked for */
 	u64 held_queue;	   /* JP_CAUSE_THROTTLED: the group's run queue in which it was throttled */
@@ -248,6 +248,19 @@ static __always_inline struct jp_control *control(void)
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&jp_control, &zero);
+}
+
+static __always_inline u32 resting_now(void)
+{
+	struct jp_control *c = control();
+
+	return c ? c->resting : 0;
+}
+
+/* Whether the family is loaded, and does not rest. */
+static __always_inline bool works(u32 family, u32 resting)
+{
+	return (jp_families & family) && !(resting & family);
 }
 
 /* What the task carries; NULL for most tasks of the node. */

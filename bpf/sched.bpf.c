@@ -68,9 +68,51 @@ static __always_inline void count_iowait(struct task_struct *p, struct jp_task *
 	t->iowait_from = state && in_iowait(p) ? now : 0;
 }
 
+/* Something rests, or works again, since the task's last switch: what it carries of that is old. */
+static __noinline int see_anew(struct task_struct *p, struct jp_task *t, u32 resting)
+{
+	u32 changed = t->seen ^ resting;
+
+	if (changed & ~JP_REST_FAMILIES) /* it has switched meanwhile, and nobody has seen it */
+		changed = JP_REST_FAMILIES;
+	t->seen = resting;
+	if (changed & FAM_WAIT)
+		t->out = 0;
+	if (changed & FAM_STACK)
+		t->stack = 0;
+	if (changed & FAM_CULPRIT) { /* nobody has seen what had the CPU until now */
+		t->lost_delay_ns = p->sched_info.run_delay;
+		__builtin_memset(&t->moved_by, 0, sizeof(t->moved_by));
+	}
+	if ((jp_families & FAM_BURST) && (changed & FAM_BURST))
+		burst_forget(p, t);
+	return 0;
+}
+
+static __always_inline void add_use(const struct task_struct *p, const struct jp_task *t,
+				    struct jp_sched *s, u64 runtime, u64 delay)
+{
+	s->cpu_ns += runtime - t->cpu_ns;
+	s->run_delay_ns += delay;
+	s->vol_switches += p->nvcsw - t->vol_switches;
+	s->invol_switches += p->nivcsw - t->invol_switches;
+	s->migrations += p->se.nr_migrations - t->migrations;
+}
+
+static __always_inline void count_end(struct task_struct *p, struct jp_task *t, struct jp_sched *s)
+{
+	acct_retire(p, t);
+	command_end(p, t);
+	if (jp_families & FAM_WAIT)
+		wait_retire(t);
+	s->tasks_out++;
+	t->slot = t->next_slot = JP_SLOT_NONE;
+}
+
 /* queue: the task's, loaded once (see carried()). r: NULL without the family culprit. */
 static __always_inline void harvest(void *ctx, struct task_struct *p, struct cfs_rq *queue,
-				    struct jp_task *t, struct jp_ring *r, enum loads how)
+				    struct jp_task *t, struct jp_ring *r, u32 resting,
+				    enum loads how)
 {
 	u64 now = queue->rq->clock;
 	u64 runtime = p->se.sum_exec_runtime;
@@ -81,6 +123,8 @@ static __always_inline void harvest(void *ctx, struct task_struct *p, struct cfs
 
 	if (t->slot == JP_SLOT_SELF)
 		clock_compare(now);
+	if (t->seen != resting)
+		see_anew(p, t, resting);
 	if (t->slot != t->next_slot) {
 		if (jp_families & FAM_WAIT)
 			wait_move(p, queue, t);
@@ -90,8 +134,8 @@ static __always_inline void harvest(void *ctx, struct task_struct *p, struct cfs
 	}
 	if (r && delay && slot_valid(t->slot))
 		culprits_leave(r, p, queue, t, delay);
-	if (jp_families & FAM_WAIT)
-		wait_leave(ctx, p, queue, t, now, delay, state, how);
+	if (works(FAM_WAIT, resting))
+		wait_leave(ctx, p, queue, t, now, delay, state, resting, how);
 	if (!slot_valid(t->slot)) {
 		sched_bases(p, t);
 		return;
@@ -99,27 +143,17 @@ static __always_inline void harvest(void *ctx, struct task_struct *p, struct cfs
 	s = sched_of(t->slot);
 	if (!s)
 		return;
-	s->cpu_ns += runtime - t->cpu_ns;
-	s->run_delay_ns += delay;
-	s->vol_switches += p->nvcsw - t->vol_switches;
-	s->invol_switches += p->nivcsw - t->invol_switches;
-	s->migrations += p->se.nr_migrations - t->migrations;
+	add_use(p, t, s, runtime, delay);
 	s->harvests++;
-	if ((jp_families & FAM_LATENCY) && pcount - t->pcount == 1)
+	if (works(FAM_LATENCY, resting) && pcount - t->pcount == 1)
 		count_wait(t->slot, delay);
-	if (jp_families & FAM_BURST)
+	if (works(FAM_BURST, resting))
 		burst_leave(p, t, now, delay, p->nvcsw != t->vol_switches);
 	if (!(jp_families & FAM_WAIT)) /* it knows more of that */
 		count_iowait(p, t, s, now, delay, state);
 	sched_bases(p, t);
-	if (state & TASK_DEAD) {
-		acct_retire(p, t);
-		command_end(p, t);
-		if (jp_families & FAM_WAIT)
-			wait_retire(t);
-		s->tasks_out++;
-		t->slot = t->next_slot = JP_SLOT_NONE;
-	}
+	if (state & TASK_DEAD)
+		count_end(p, t, s);
 }
 
 /* Only while threads of a tracked cgroup may be without a slot, until user space has swept. */
@@ -140,16 +174,16 @@ static __always_inline void count_switch(void *ctx, struct task_struct *prev, st
 {
 	u32 slot = t ? t->next_slot : JP_SLOT_NONE;
 	struct cfs_rq *queue = prev->se.cfs_rq;
+	struct jp_control *c = control();
+	u32 resting = c ? c->resting : 0;
 	struct jp_ring *r = NULL;
-	struct jp_control *c;
 
-	if (jp_families & FAM_CULPRIT)
+	if (works(FAM_CULPRIT, resting))
 		r = ring_of(bpf_get_smp_processor_id());
 	if (t)
-		harvest(ctx, prev, queue, t, r, how);
+		harvest(ctx, prev, queue, t, r, resting, how);
 	if (r)
 		ring_note(r, prev, slot, queue->rq->clock);
-	c = control();
 	if (c && c->late)
 		adopt_late(next);
 }
@@ -196,8 +230,33 @@ int jp_sched_switch_raw(struct bpf_raw_tracepoint_args *ctx)
 	u32 slot = jp_npmu && t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
 	if (t)
-		harvest(ctx, prev, prev->se.cfs_rq, t, NULL, LOADS_PLAIN);
+		harvest(ctx, prev, prev->se.cfs_rq, t, NULL, resting_now(), LOADS_PLAIN);
 	if (jp_npmu)
 		pmu_switch_raw(slot, prev, (struct task_struct *)ctx->args[2]);
+	return 0;
+}
+
+/*
+ * The end of a task whose last switch was not seen, as the program of switches rests or has rested.
+ * Only the kernel's own accounts are read, which are final. Its run queue may be gone.
+ */
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(jp_freed, struct task_struct *p)
+{
+	struct jp_task *t = carried(p);
+	struct jp_sched *s;
+
+	if (!t)
+		return 0;
+	if (t->slot != t->next_slot) {
+		if (jp_families & FAM_WAIT)
+			wait_retire(t);
+		move_slot(t, p->se.sum_exec_runtime);
+	}
+	s = slot_valid(t->slot) ? sched_of(t->slot) : NULL;
+	if (!s)
+		return 0;
+	add_use(p, t, s, p->se.sum_exec_runtime, p->sched_info.run_delay - t->run_delay_ns);
+	count_end(p, t, s);
 	return 0;
 }

@@ -207,6 +207,7 @@ static __noinline int place_new(struct task_struct *p, const struct jp_task *fro
 	}
 	t->slot = t->next_slot = slot;
 	t->flags = flags;
+	t->seen = resting_now();
 	if (!born) {
 		sched_bases(p, t);
 		acct_bases(p, t);

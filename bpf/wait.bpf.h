@@ -99,7 +99,7 @@ static __noinline int wait_move(struct task_struct *p, struct cfs_rq *queue, str
  * out is 0 while the account changes, so that a reader sees this. */
 static __always_inline void wait_leave(void *ctx, struct task_struct *p, struct cfs_rq *queue,
 				       struct jp_task *t, u64 end, u64 delay, u32 state,
-				       enum loads how)
+				       u32 resting, enum loads how)
 {
 	u64 on = p->sched_info.last_arrival;
 	u64 out = t->out ? t->out : end, gap, queued;
@@ -112,14 +112,14 @@ static __always_inline void wait_leave(void *ctx, struct task_struct *p, struct 
 	queued = queued_for(p, queue, t, gap, delay);
 	if (slot_valid(t->slot))
 		wait_add(t, gap, queued, end - on, p->se.sum_exec_runtime - t->cpu_ns);
-	if (jp_families & FAM_STACK)
+	if (works(FAM_STACK, resting))
 		stack_gap_ends(p, t, gap - queued);
 	t->cause = cause_of(p, state, how);
 	if (t->cause == JP_CAUSE_THROTTLED) {
 		t->held_queue = (u64)queue;
 		t->held_ns = throttled_for(queue);
 	}
-	if (jp_families & FAM_STACK)
+	if (works(FAM_STACK, resting))
 		stack_gap_begins(ctx, p, t);
 	barrier();
 	t->out = end;

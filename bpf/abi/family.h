@@ -36,4 +36,12 @@ enum family {
 /* What "all" means; the others must be asked for. */
 #define FAM_ALL (FAM_SENSORS | 0x3ff | FAM_WAIT | FAM_CULPRIT | FAM_SAMPLE)
 
+/*
+ * jp_control.resting: families whose programs do nothing for now, as they cost too much (user
+ * space: kern__rest()). FAM_SCHED stands for the program of switches, which is not attached then:
+ * the kernel's own accounts are read for each row. Above the families is a number that grows
+ * whenever that program is attached again.
+ */
+#define JP_REST_FAMILIES ((1u << 22) - 1)
+
 #endif

@@ -84,6 +84,28 @@ TEST(what_is_not_known_is_not_zero)
 	binner__free(&b);
 }
 
+/* OverheadBudget has made the family network rest in these rows. */
+TEST(the_total_of_what_rested_is_not_known)
+{
+	const double rows[][3] = {{1, 100, 0}, {1, NAN, 0}, {1, 300, 0}},
+		     short_rest[] = {10, 10.5, 25};
+	const double end[] = {10, 15, 25};
+	struct binner_columns c = columns("STEP");
+	struct binner b = new_binner();
+
+	c.at[Q_NET_TX][0] = 1;
+	assert_int_equal(binner__add(&b, &c, (const union cell *)rows, 3, 3, 0, end), 0);
+	binner__end_table(&b);
+	assert_true(isnan(b.total[Q_NET_TX]));
+	near(bin(&b, Q_NET_TX, 0), 100);
+	near(b.total[Q_CPU], 3);
+	binner__clear(&b);
+	assert_int_equal(binner__add(&b, &c, (const union cell *)rows, 3, 3, 0, short_rest), 0);
+	binner__end_table(&b);
+	near(b.total[Q_NET_TX], 400);
+	binner__free(&b);
+}
+
 TEST(an_event_of_a_set_stands_for_all_of_the_cpu_time)
 {
 	const double rows[][3] = {{1, 0, 100}, {3, 0, NAN}, {2, 0, NAN}, {2, 0, 300}};

@@ -93,7 +93,7 @@ TEST(every_key)
 			      "MaxSlots=16\nLiveFiles=no\nPublishInterval=0\nCgroupPattern=/a/b-*\n"
 			      "CgroupPattern=/c/*\nCgroupRoot=/docker/x\nWriter=/w\nBTF=/b\n"
 			      "PerfEvents=cycles:u,cpu/event=1,umask=2/\nPerfMode=Sampled\n"
-			      "PerfBudget=0.5\nLogLevel=Debug\nNodeTables=Never\n"
+			      "PerfBudget=0.5\nOverheadBudget=0\nLogLevel=Debug\nNodeTables=Never\n"
 			      "ExternSteps=ALL\nProfileGroup=support\n"
 			      "ProfileRetention=90.5\nProfileQuota=20480\n"),
 			 0);
@@ -115,7 +115,7 @@ TEST(every_key)
 	assert_string_equal(c.btf, "/b");
 	assert_string_equal(c.perf_events, "cycles:u,cpu/event=1,umask=2/");
 	assert_int_equal(c.perf_mode, PERF_MODE_SAMPLED);
-	assert_true(c.perf_budget == 0.5);
+	assert_true(c.perf_budget == 0.5 && c.overhead_budget == 0);
 	assert_non_null(strstr(config__where(&c, "PerfEvents"), "/jobprof.conf:16"));
 	assert_int_equal(c.log_level, LOGL_DEBUG);
 	assert_int_equal(c.node_tables, NODE_TABLES_NEVER);
@@ -175,6 +175,7 @@ TEST(bad_values_say_what_is_valid)
 	refused("PerfMode=fast\n", "one of auto, exact, sampled, off");
 	refused("PerfBudget=0.001\n", "PerfBudget: \"0.001\" is not a percentage from 0.01 to 20");
 	refused("PerfBudget=21\n", "from 0.01 to 20");
+	refused("OverheadBudget=no\n", "OverheadBudget: \"no\" is not a percentage from 0 to 100");
 	refused("PerfBudget=1%\n", "from 0.01 to 20");
 	refused("NodeTables=yes\n", "one of exclusive, always, never");
 	refused("ExternSteps=none\n", "one of used, all");

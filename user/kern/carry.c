@@ -130,7 +130,7 @@ struct carry *kern_carry_open(const struct kern *k)
 		c->link[i] = kern_open_pin(k, "links", kern_progs[i].name);
 	c->flush = kern_open_pin(k, "progs", kern_progs[P_FLUSH].name);
 	c->nslots = c->map[M_SLOTS].info.max_entries;
-	if (c->link[P_SWITCH] < 0) { /* no step runs */
+	if (c->link[P_FORK] < 0) { /* no step runs */
 		kern_carry_free(c);
 		return NULL;
 	}
@@ -407,6 +407,7 @@ static void copy_control(struct kern *k, const struct carry *c)
 	if (taken && size == sizeof(k->control->taken))
 		memcpy(k->control->taken, taken, sizeof(k->control->taken));
 	/* by this a journal knows the maps in which its step is counted */
+	kern_rest_ended(k, (uint32_t)control_number(c, "resting", 0));
 	k->control->born_ns = control_number(c, "born_ns", k->control->born_ns);
 	k->control->born_real_ns = control_number(c, "born_real_ns", k->control->born_real_ns);
 }

@@ -16,6 +16,8 @@
 #include "kern/sample/sample.h"
 #include "kern/tables.h"
 
+#define KERN_FAMILIES 22
+
 struct btf;
 struct carry;
 
@@ -84,6 +86,8 @@ struct kern {
 	void *crossing_ctx;
 	struct region_links *region_links; /* by region; NULL: none are attached */
 	double trap_ns;
+	uint64_t rested_ns[KERN_FAMILIES]; /* by the bit of a family: when it rested last;
+					      UINT64_MAX: it rests; 0: it never did */
 };
 
 /* Sets the line that kern__error() returns. Returns err. */
@@ -139,6 +143,11 @@ int kern_open_pins(struct kern *k, bool readonly);
 
 /* Attaches the program to its event; the link is pinned where the others are. */
 int kern_attach_one(struct kern *k, enum kern_program p);
+void kern_detach_one(struct kern *k, enum kern_program p);
+/* Notes that these families rested until now, under another process or other programs. */
+void kern_rest_ended(struct kern *k, unsigned families);
+/* The maps are taken over: what rested under the process before works from kern__attach() on. */
+void kern_rest_taken_over(struct kern *k);
 /* Id of an event "group/name" of tracefs, or -errno. */
 int kern_event_id(const char *event);
 /* A link from the root of cgroup v2 to P_SKB_IN or P_SKB_OUT, loaded; or -errno. */

@@ -125,6 +125,17 @@ bool kern__attached(const struct kern *k);
  */
 void kern__tick(struct kern *k, bool on);
 
+/*
+ * Makes these families rest, and all others work: their programs are detached, or do nothing.
+ * FAM_SCHED stands for the program of switches: what the kernel accounts for itself is exact still,
+ * but is read for each row and not at each switch, and all that only this program sees rests too.
+ * Failures are logged. kern__resting(): those that rest now; kern__rested(): and those that have
+ * rested at any time since since_ns (boot time): their counts since then are not whole.
+ */
+void kern__rest(struct kern *k, unsigned families);
+unsigned kern__resting(const struct kern *k);
+unsigned kern__rested(const struct kern *k, uint64_t since_ns);
+
 /* Registers the cgroups that exist already, gives slots to those that had found none free, retires
  * slots whose cgroup is gone, and puts every task into its slot. *found: number of new steps and
  * tasks. */
@@ -340,10 +351,11 @@ int kern__calibrate(struct kern *k);
 /* Statistics of a program (they need kernel.bpf_stats_enabled or kern__stats_on()). */
 struct kern_prog {
 	char name[32];
-	bool attached;
-	uint32_t id;
 	uint64_t runs, ns, missed;
-	uint32_t insns; /* verified, 0: the kernel does not say */
+	uint32_t id;
+	uint32_t insns;	 /* verified, 0: the kernel does not say */
+	unsigned family; /* enum family: those that need it; 0: all do */
+	bool attached;
 };
 int kern__programs(const struct kern *k, struct kern_prog *out, unsigned max);
 /* Runs that the kernel skipped, of all programs since they were loaded. */

@@ -103,12 +103,12 @@ int kern__attach(struct kern *k)
 
 	if (fresh)
 		k->control->attached_ns = clock__boot_ns();
-	if (fresh)
+	if (fresh && !(kern__resting(k) & FAM_PERF))
 		kern_pmu_open_all(k);
 	if (!kern__attached(k))
 		kern_reset_rings(k);
 	for (i = 0; !err && i < P_N; i++) {
-		if (kern_progs[i].use != USE_TRACED || !kern_has_prog(k, i))
+		if (kern_progs[i].use != USE_TRACED || !kern_has_prog(k, i) || kern_rests(k, i))
 			continue;
 		err = kern_attach_one(k, i);
 		if (!err && i == P_SWITCH && (k->families & FAM_WAIT))
@@ -129,20 +129,24 @@ int kern__attach(struct kern *k)
 	return err;
 }
 
-void kern__detach(struct kern *k)
+void kern_detach_one(struct kern *k, enum kern_program p)
 {
 	char path[384];
-	int i;
 
-	for (i = P_N; i-- > 0;) {
-		if (kern_progs[i].use != USE_TRACED)
-			continue;
-		if (k->pinned) {
-			link_path(k, i, path, sizeof(path));
-			unlink(path);
-		}
-		kern_close_fd(&k->link[i]);
+	if (k->link[p] < 0)
+		return;
+	if (k->pinned) {
+		link_path(k, p, path, sizeof(path));
+		unlink(path);
 	}
+	kern_close_fd(&k->link[p]);
+}
+
+void kern__detach(struct kern *k)
+{
+	for (int i = P_N; i-- > 0;)
+		if (kern_progs[i].use == USE_TRACED || kern_progs[i].use == USE_RESTED)
+			kern_detach_one(k, i);
 	kern_pmu_close_all(k);
 	kern_sample_stop(k);
 	kern_region_stop(k);

@@ -317,5 +317,5 @@ const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot)
 
 bool kern__attached(const struct kern *k)
 {
-	return k->link[P_SWITCH] >= 0;
+	return k->link[P_FORK] >= 0; /* others may rest */
 }

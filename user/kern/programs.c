@@ -20,6 +20,7 @@ int kern__programs(const struct kern *k, struct kern_prog *out, unsigned max)
 			continue;
 		memset(p, 0, sizeof(*p));
 		snprintf(p->name, sizeof(p->name), "%s", kern_progs[i].name);
+		p->family = kern_family_of(i);
 		p->attached = k->link[i] >= 0;
 		p->id = info.id;
 		p->runs = info.run_cnt;

@@ -60,6 +60,7 @@ const struct map_info kern_maps[M_N] = {
 const struct program_info kern_progs[P_N] = {
 	[P_MKDIR] = {"jp_cgroup_mkdir", 0, USE_ALWAYS},
 	[P_SWITCH] = {"jp_sched_switch", 0, USE_TRACED},
+	[P_FREED] = {"jp_freed", 0, USE_RESTED},
 	[P_MIGRATE] = {"jp_migrate", FAM_CULPRIT, USE_TRACED},
 	[P_EXIT] = {"jp_exit", 0, USE_TRACED},
 	[P_EXEC] = {"jp_exec", 0, USE_TRACED},
@@ -166,4 +167,21 @@ bool kern_has_prog(const struct kern *k, enum kern_program p)
 	if (p == P_CARRY && !k->carry && !k->opts.load_all)
 		return false;
 	return is_on(kern_progs[p].family, k) && !k->unused[p];
+}
+
+unsigned kern__resting(const struct kern *k)
+{
+	return k->control->resting & JP_REST_FAMILIES;
+}
+
+unsigned kern_family_of(enum kern_program p)
+{
+	return p == P_SWITCH ? FAM_SCHED : kern_progs[p].family;
+}
+
+bool kern_rests(const struct kern *k, enum kern_program p)
+{
+	unsigned family = kern_family_of(p);
+
+	return family && !(family & ~kern__resting(k));
 }

@@ -64,6 +64,7 @@ enum kern_map {
 enum kern_program {
 	P_MKDIR,
 	P_SWITCH,
+	P_FREED,
 	P_MIGRATE,
 	P_EXIT,
 	P_EXEC,
@@ -127,6 +128,7 @@ struct map_info {
 enum program_use {
 	USE_ALWAYS, /* attached from the load on */
 	USE_TRACED, /* attached while there are steps, in the table's order */
+	USE_RESTED, /* attached once the program of switches has rested, while there are steps */
 	USE_CALLED, /* iterators and test runs */
 };
 
@@ -147,5 +149,9 @@ unsigned kern_map_entries(const struct kern *k, enum kern_map m);
 /* Whether the map, or program, is loaded with the families of k. */
 bool kern_has_map(const struct kern *k, enum kern_map m);
 bool kern_has_prog(const struct kern *k, enum kern_program p);
+/* The families that need the program, 0: all do; FAM_SCHED: that of switches (kern__rest()). */
+unsigned kern_family_of(enum kern_program p);
+/* Whether the program is not attached, as its family rests. */
+bool kern_rests(const struct kern *k, enum kern_program p);
 
 #endif

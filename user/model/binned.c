@@ -9,6 +9,8 @@
 
 #include "base/known.h"
 #include "base/room.h"
+#include "bpf/abi/family.h"
+#include "schema/describe.h"
 
 /* ---- the table of quantities, and which of them units have bins of */
 
@@ -218,7 +220,7 @@ void binner__clear(struct binner *b)
 	memset(b->weights, 0, cells * sizeof(*b->weights));
 	for (int q = 0; q < N_QUANTITIES; q++) {
 		b->total[q] = NAN;
-		b->counted_s[q] = 0;
+		b->counted_s[q] = b->seen_s[q] = b->unseen_s[q] = 0;
 	}
 	b->rows = 0;
 	b->begin_s = b->end_s = NAN;
@@ -452,6 +454,44 @@ static void add_extremes(struct binner *b, const struct block *k, enum quantity 
 	}
 }
 
+/* Families that rest for a part of a job, to keep OverheadBudget. */
+#define MAY_REST                                                                                   \
+	(FAM_WAIT | FAM_CULPRIT | FAM_SAMPLE | FAM_LATENCY | FAM_BURST | FAM_BLOCK | FAM_NETWORK | \
+	 FAM_FILES)
+
+static bool may_rest(enum quantity q)
+{
+	static signed char known[N_QUANTITIES]; /* -1: no */
+	const struct quantity_info *info = &quantity_infos[q];
+	const char *series = strcmp(info->series, "STEP") ? info->series : "Step";
+
+	if (!known[q])
+		known[q] =
+			q == Q_DISK_WAIT ||
+					(column__describe(series, info->columns[0], NULL).family &
+					 MAY_REST)
+				? 1
+				: -1;
+	return known[q] > 0;
+}
+
+/* Notes how long it was counted, and how long not. */
+static void note_rest(struct binner *b, const struct block *k, enum quantity q, const double *v)
+{
+	for (unsigned i = 0; i < k->n; i++)
+		*(isnan(v[i]) ? &b->unseen_s[q] : &b->seen_s[q]) += k->end[i] - k->begin[i];
+}
+
+#define UNSEEN_PART 0.05
+
+/* A sum over part of the time is no total. */
+static void end_rest(struct binner *b, enum quantity q)
+{
+	if (b->unseen_s[q] > UNSEEN_PART * (b->seen_s[q] + b->unseen_s[q]))
+		b->total[q] = NAN;
+	b->seen_s[q] = b->unseen_s[q] = 0;
+}
+
 static void add_quantity(struct binner *b, const struct block *k, enum quantity q)
 {
 	bool gauge = quantity__is_gauge(q);
@@ -466,6 +506,8 @@ static void add_quantity(struct binner *b, const struct block *k, enum quantity 
 		add_counted(b, k, q, v);
 	else
 		add_amount(b, q, v);
+	if (quantity_infos[q].how == BINNED_AMOUNT && may_rest(q))
+		note_rest(b, k, q, v);
 	if (quantity_infos[q].how == BINNED_HELD && b->grid->instants)
 		add_held(b, k, q, v);
 	if (b->grid->row_s > 0 && extremes__of(&b->extremes, q))
@@ -534,6 +576,8 @@ void binner__end_table(struct binner *b)
 	for (int q = 0; q < N_QUANTITIES; q++)
 		if (quantity_infos[q].how == BINNED_COUNTED)
 			end_counted(b, (enum quantity)q);
+		else
+			end_rest(b, (enum quantity)q);
 	for (int q = 0; q < N_QUANTITIES; q++)
 		for (unsigned k = 0; quantity__is_gauge(q) && k < b->grid->n; k++) {
 			size_t at = (size_t)q * b->grid->n + k;

@@ -125,6 +125,8 @@ struct binner {
 	double *weights; /* [N_QUANTITIES][n]: seconds in which a gauge was known, CPU time in
 			  * which an event was counted */
 	double counted_s[N_QUANTITIES]; /* CPU time in which an event was counted, over all rows */
+	double seen_s[N_QUANTITIES], unseen_s[N_QUANTITIES]; /* rows with and without a value, of
+								amounts that may rest */
 	double *held; /* [HELD quantities][n x instants]: value of the row at that instant; NaN:
 			 none */
 	struct extremes extremes;

@@ -95,13 +95,13 @@ static uint64_t own_ns(const struct row_context *c, const uint64_t *v)
 	       v[T_STACK_NS];
 }
 
-/* Whether a column's family has programs of its own that are not loaded. */
+/* Whether a column's family has programs of its own that are not loaded, or rested. */
 static bool is_missing(const struct row_context *c, const struct column *col)
 {
 	unsigned own = FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_LATENCY | FAM_WAIT |
 		       FAM_CULPRIT | FAM_SAMPLE | FAM_BURST;
 
-	return col->family & own & ~c->families;
+	return (col->family & own) && !(col->family & c->families & ~c->rested);
 }
 
 /* Whether a column's family is missing, or the machine cannot measure the column. */
@@ -109,6 +109,8 @@ static bool is_unknown(const struct row_context *c, const struct column *col)
 {
 	if (is_missing(c, col))
 		return true;
+	if (col->arg == T_DISK_WAIT && col->how == HOW_SECONDS)
+		return c->rested & (FAM_SCHED | FAM_WAIT);
 	if (col->arg == T_BLOCKED + JP_CAUSE_THROTTLED && col->how == HOW_SECONDS)
 		return c->blind & JP_BLIND_THROTTLE;
 	return col->arg == T_TCP_RETRANS && col->how == HOW_DELTA && (c->blind & JP_BLIND_RETRANS);
@@ -184,8 +186,8 @@ static uint64_t integer_cell(const struct row_context *c, const struct reading *
 	case HOW_RSS:
 		v = totals__rss(&now->totals);
 		return (v ? v : c->ended_rss) / 1024;
-	case HOW_FREQ:
-		return frequency(prev, now);
+	case HOW_FREQ: /* weighted by slices */
+		return c->rested & FAM_SCHED ? 0 : frequency(prev, now);
 	default:
 		v = float_cell(c, prev, now, col);
 		return v > 0 ? (uint64_t)v : 0;

@@ -33,6 +33,7 @@ struct row_context {
 	uint64_t probe_ns;  /* calibrated cost of one program run; 0: unknown */
 	uint64_t pmu_ns;    /* cost of one reading of the hardware counters */
 	unsigned families;  /* loaded families: columns of others are unknown */
+	unsigned rested;    /* families that rested in the row's time: kern__rested() */
 	unsigned npmu;	    /* events counted */
 	unsigned missing;   /* bits: events that this machine cannot count */
 	unsigned blind;	    /* JP_BLIND_* */

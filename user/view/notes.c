@@ -136,6 +136,7 @@ static const struct {
 	{"Missed CPU Time", "s, used before"},
 	{"Lost Time", "s, in which counts were lost at a restart with other programs"},
 	{"Lost Counts", "what was lost then"},
+	{"Overhead", "columns are unknown in rows of the time in which they rested"},
 	{"Lost CPU Time", "s, lost then"},
 	{"Left Cgroup After", "s: a process went to a cgroup that is not followed"},
 	{"Lost Bytes", "cut off the journal in a crash, or by another program"},

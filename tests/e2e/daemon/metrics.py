@@ -308,7 +308,7 @@ def status():
         return p.returncode, p.stdout, p.stderr
     code, out, err = asked("--json")
     got = json.loads(out)
-    is_equal("status: names", sorted(got), ["errors", "healthy", "journals", "kernel", "node", "problems", "process", "programs_attached", "rows_left_out",
+    is_equal("status: names", sorted(got), ["errors", "healthy", "journals", "kernel", "node", "overhead", "problems", "process", "programs_attached", "rows_left_out",
                                            "since", "steps", "version", "writers"])
     text = asked()[1]
     is_true("status: the facts of the text", "process %d\n" % got["process"] in text and "node %s," % got["node"] in text and got["process"] == d.proc.pid and

@@ -158,6 +158,8 @@ static const struct config_key keys[] = {
 	 "Milliseconds of run time from which a burst has a row of Bursts, 0.01 to 60000; all are in BurstLength."},
 	{"PerfBudget", NUMBER(perf_budget, "a percentage from", 0.01, 20), "1", NULL, 0,
 	 "Percent of each CPU that counting events may cost, 0.01 to 20."},
+	{"OverheadBudget", NUMBER(overhead_budget, "a percentage from", 0, 100), "0.5", NULL, KEY_RELOAD,
+	 "Percent of the node's busy cores that all of jobprof may cost: what costs more rests for a while; 0: no limit."},
 	{"Families", TEXT(families), "all", NULL, 0,
 	 "What steps may ask for, beside ProfileHDF5Default's: the families whose programs are loaded."},
 	{"SensorDir", PATH(sensor_dir), JOBPROF_SENSORDIR, NULL, 0,

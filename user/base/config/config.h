@@ -69,13 +69,14 @@ struct config {
 	enum config_live_findings live_findings; /* LiveFindings */
 	double burst_min;			 /* BurstMin, ms */
 	double perf_budget;			 /* PerfBudget, percent of each CPU */
-	char *families;	       /* Families, as written: names are the caller's to check */
-	char *sensor_dir;      /* SensorDir; absolute */
-	char *socket;	       /* Socket; absolute */
-	char *admin_group;     /* AdminGroup */
-	char *profile_group;   /* ProfileGroup */
-	double retention_days; /* ProfileRetention; 0: for ever */
-	double quota_mib;      /* ProfileQuota, of each user; 0: none */
+	double overhead_budget; /* OverheadBudget, percent of the busy cores; 0: none */
+	char *families;		/* Families, as written: names are the caller's to check */
+	char *sensor_dir;	/* SensorDir; absolute */
+	char *socket;		/* Socket; absolute */
+	char *admin_group;	/* AdminGroup */
+	char *profile_group;	/* ProfileGroup */
+	double retention_days;	/* ProfileRetention; 0: for ever */
+	double quota_mib;	/* ProfileQuota, of each user; 0: none */
 	enum config_node_tables node_tables; /* NodeTables */
 	bool live_files;		     /* LiveFiles */
 	bool extern_all;		     /* ExternSteps=all */

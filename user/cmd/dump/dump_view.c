@@ -267,6 +267,7 @@ static void fill_values(const struct dump *d, struct dump_row *r)
 
 	to.totals = r->totals;
 	rows__context(&c, kern__control(d->k));
+	c.rested = kern__resting(d->k);
 	rows__note(&b, &to.totals);
 	c.peak = b.peak;
 	rows__fill(&c, &from, &to, r->cols->col, r->cols->n, cells);

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/budget/overhead.h"
 #include "daemon/child/job_infos.h"
 #include "daemon/config/check.h"
 #include "daemon/core/core.h"
@@ -70,6 +71,9 @@ static void apply_config(struct daemon *d, const struct config *fresh, unsigned 
 	cfg->publish_interval = fresh->publish_interval;
 	cfg->journals = fresh->journals;
 	cfg->metrics_jobs = fresh->metrics_jobs;
+	if (cfg->overhead_budget != fresh->overhead_budget)
+		overhead__set(&d->overhead, &d->env, fresh->overhead_budget);
+	cfg->overhead_budget = fresh->overhead_budget;
 	if (!config__is_overridden(cfg, "LogLevel"))
 		cfg->log_level = fresh->log_level;
 	log__set_level(cfg->log_level);
@@ -203,6 +207,8 @@ static uint64_t next_wake(const struct daemon *d, uint64_t now)
 		t = kern__points_due(d->env.k);
 	if (d->steps && probed_regions__due(d->env.probed) < t)
 		t = probed_regions__due(d->env.probed);
+	if (d->steps && overhead__due(&d->overhead) < t)
+		t = overhead__due(&d->overhead);
 	if (lookups__due(d->env.lookups) < t)
 		t = lookups__due(d->env.lookups);
 	if (control__due(d->control) < t)
@@ -261,7 +267,9 @@ static void write_rows(struct daemon *d, uint64_t now)
 	d->env.external_rows = false;
 	if (!due)
 		return;
+	overhead__before_rows(&d->overhead, &d->env);
 	sampling__rows(&d->env);
+	overhead__after_rows(&d->overhead, &d->env);
 	daemon_schedule_sample(d, clock__boot_ns());
 }
 
@@ -274,7 +282,7 @@ static int run_turn(struct daemon *d, int timeout_ms)
 	bool control_ready;
 	int got;
 
-	if (sampling__least_interval(d->steps) != d->least_ns)
+	if (sampling__least_interval(&d->env) != d->least_ns)
 		daemon_schedule_sample(d, now);
 	got = wait_for(d, ev, 8, now, timeout_ms);
 	if (got < 0 && errno != EINTR)
@@ -293,6 +301,7 @@ static int run_turn(struct daemon *d, int timeout_ms)
 	kernel_watch__log_losses(&d->watch, now);
 	write_rows(d, now);
 	kern__vary_points(d->env.k, now);
+	overhead__turn(&d->overhead, &d->env, now);
 	sampling__watch_node(&d->env, now);
 	daemon_advance(d, clock__boot_ns());
 	if (d->env.new_findings)

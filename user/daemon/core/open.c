@@ -280,6 +280,9 @@ static void fill_env(struct daemon *d)
 	d->env.requests = &d->requests;
 	d->watch.env = &d->env;
 	d->env.users = &d->users;
+	/* the user of jobprof run has asked for what it does */
+	overhead__init(&d->overhead, d->opts.embedded ? 0 : c->overhead_budget);
+	d->env.overhead = &d->overhead;
 	d->env.uses = d->opts.embedded ? NULL : &d->uses;
 }
 

@@ -3,6 +3,7 @@
 #ifndef JP_DAEMON_FOLLOW_DAEMON_STATE_H
 #define JP_DAEMON_FOLLOW_DAEMON_STATE_H
 
+#include "daemon/budget/overhead.h"
 #include "daemon/config/cgroup_roots.h"
 #include "daemon/config/perf_columns.h"
 #include "daemon/daemon.h"
@@ -46,6 +47,7 @@ struct daemon {
 	struct pending_file *pending_files;
 	struct journal_stats journals;
 	struct users users;
+	struct overhead overhead;
 	struct job_uses uses;
 	int epfd, sigfd, clockfd, lockfd;
 	size_t files;	  /* files that may be open at once */

@@ -31,7 +31,7 @@ void sampling__rows(struct step_env *env);
 /* Reads counters that wrap in minutes, whether rows are due or not. */
 void sampling__watch_node(struct step_env *env, uint64_t now);
 /* The shortest interval of the active steps; UINT64_MAX: none is active. */
-uint64_t sampling__least_interval(const struct step *steps);
+uint64_t sampling__least_interval(const struct step_env *env);
 /* Sets the instant of the next sample. */
 void daemon_schedule_sample(struct daemon *d, uint64_t now);
 /* Takes the configuration's intervals for the steps that have none of their own. */

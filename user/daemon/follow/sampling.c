@@ -98,21 +98,20 @@ void sampling__rows(struct step_env *env)
 	kern__next_set(env->k);
 }
 
-uint64_t sampling__least_interval(const struct step *s)
+uint64_t sampling__least_interval(const struct step_env *env)
 {
 	uint64_t least = UINT64_MAX;
-	int i;
 
-	for (; s; s = s->next)
-		for (i = 0; s->state == STEP_ACTIVE && i < ALL_KINDS; i++)
-			if (s->interval_ns[i] && s->interval_ns[i] < least)
-				least = s->interval_ns[i];
+	for (const struct step *s = *env->steps; s; s = s->next)
+		for (int i = 0; s->state == STEP_ACTIVE && i < ALL_KINDS; i++)
+			if (s->interval_ns[i] && step__interval(s, env, i) < least)
+				least = step__interval(s, env, i);
 	return least;
 }
 
 void daemon_schedule_sample(struct daemon *d, uint64_t now)
 {
-	uint64_t least = sampling__least_interval(d->steps);
+	uint64_t least = sampling__least_interval(&d->env);
 
 	d->least_ns = least;
 	d->next_sample_ns = least == UINT64_MAX ? UINT64_MAX

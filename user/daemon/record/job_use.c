@@ -242,7 +242,8 @@ void job_uses__look(struct job_uses *u, const struct step_env *env)
 	while (*at) {
 		struct job_use *j = *at;
 
-		end_look(j, kern__families(env->k), snapshot__has_gpus(env->snap));
+		end_look(j, kern__families(env->k) & ~kern__resting(env->k),
+			 snapshot__has_gpus(env->snap));
 		if (!j->steps && now > j->ended_ns + KEPT_NS)
 			forget(u, at);
 		else

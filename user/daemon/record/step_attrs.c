@@ -18,6 +18,7 @@
 #include "base/cpuinfo.h"
 #include "base/hostlist.h"
 #include "base/str.h"
+#include "daemon/budget/overhead.h"
 #include "daemon/child/job_infos.h"
 #include "daemon/node/node.h"
 #include "daemon/record/step_kinds.h"
@@ -114,18 +115,41 @@ static const char *mode_of(struct step *s, const struct step_env *env, enum fami
 	return node_tables__allowed(s, env) ? "as the node's sensors say" : node_tables__mode(f);
 }
 
+/* What came of the family at times. */
+static const char *rest_of(const struct step *s, const struct step_env *env, enum family f)
+{
+	if (!(kern__rested(env->k, s->start_boot_ns) & s->families & f))
+		return "";
+	return f == FAM_SCHED ? "; at times read for each row and not at each switch, see Overhead"
+			      : "; rested at times, in whose rows it is unknown, see Overhead";
+}
+
 /* Writes how each of these families is measured. */
 static void put_modes(struct step *s, const struct step_env *env, unsigned families)
 {
 	for (unsigned i = 0; i < n_family_infos; i++) {
 		const struct family_info *f = &family_infos[i];
-		char name[32];
+		char name[32], text[JP_NET_TEXT + 128];
 
 		if (f->family == FAM_BASE || !(f->family & families))
 			continue;
 		snprintf(name, sizeof(name), "Mode %s", f->name);
-		journal__attr_str(s->journal, name, mode_of(s, env, f->family));
+		snprintf(text, sizeof(text), "%s%s", mode_of(s, env, f->family),
+			 rest_of(s, env, f->family));
+		journal__attr_str(s->journal, name, text);
 	}
+}
+
+/* Writes what rested, and why. */
+static void put_overhead(struct step *s, const struct step_env *env)
+{
+	char text[1024];
+
+	overhead__text(env->overhead, s->start_boot_ns, text, sizeof(text));
+	if (!*text)
+		return;
+	journal__attr_str(s->journal, "Overhead", text);
+	put_modes(s, env, kern__rested(env->k, s->start_boot_ns));
 }
 
 /* Journals the attributes on what sensors say, which depend on whether the step has the node for
@@ -525,7 +549,8 @@ void step__put_end_attrs(struct step *s, const struct step_env *env, const char 
 	put_node_losses(s, env);
 	/* sampling may have become less frequent */
 	if (s->families & FAM_PERF)
-		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));
+		put_modes(s, env, FAM_PERF);
+	put_overhead(s, env);
 	put_node_attrs(s, env); /* whether other jobs came is known now */
 	put_others(s, env);
 	put_regions(s, env);

@@ -150,7 +150,7 @@ static uint64_t grid_of(const struct step *s, const struct step_env *env, int ki
 {
 	if (!s->interval_ns[kind])
 		return 0;
-	return (env->real0_ns + (boot_ns - env->boot0_ns)) / s->interval_ns[kind];
+	return (env->real0_ns + (boot_ns - env->boot0_ns)) / step__interval(s, env, kind);
 }
 
 void step__set_grid(struct step *s, const struct step_env *env)

@@ -190,6 +190,7 @@ static void fill_row(const struct step *s, const struct step_env *env, struct ta
 	struct reading copy;
 
 	rows__context(&c, kern__control(env->k));
+	c.rested = kern__rested(env->k, t->prev.boot_ns);
 	c.gpus = snapshot__has_gpus(env->snap);
 	if (of == t)
 		rows__note(&t->between, &t->now->totals);
@@ -287,6 +288,7 @@ bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid
 		step__read_cgroup(s, env, &now.totals, now.cg);
 	totals__clamp(&now.totals, &t->prev->totals);
 	rows__context(&c, kern__control(env->k));
+	c.rested = kern__rested(env->k, begin.boot_ns);
 	c.gpus = snapshot__has_gpus(env->snap);
 	rows__note(&seen, &now.totals);
 	c.peak = seen.peak > t->peak ? seen.peak : t->peak;

@@ -165,6 +165,18 @@ static void put_lost(struct outbuf *o, const struct kern *k, uint64_t rows)
 				     (double)kinds[i].n);
 }
 
+static void put_overhead(struct outbuf *o, const struct overhead *h)
+{
+	metrics_text__one(o, "overhead_ratio", "gauge",
+			  "What jobprof costs, as a part of the busy cores.", h->percent / 100);
+	metrics_text__head(o, "overhead_level", "gauge",
+			   "0: this part of jobprof works, more: it rests, or is sampled, to keep "
+			   "OverheadBudget.");
+	for (int p = 0; h->budget.percent > 0 && p < BUDGET_PARTS; p++)
+		metrics_text__series(o, "overhead_level", "part", budget_infos[p].label,
+				     h->budget.level[p]);
+}
+
 static void put_programs(struct outbuf *o, const struct kern *k)
 {
 	struct kern_prog p[PROGRAMS];
@@ -213,6 +225,7 @@ static void put_all(struct outbuf *o, struct control *c, uint64_t now)
 			  "CPU time in jobs that no step could be given.",
 			  other ? (double)other->v[T_CPU] * 1e-9 : NAN);
 	put_energy(o, d->env.node);
+	put_overhead(o, &d->overhead);
 	put_lost(o, d->env.k, rows);
 	metrics_text__one(o, "writer_queue", "gauge",
 			  "Steps that have ended and whose file is to come.", waiting);

@@ -3,6 +3,7 @@
  * problems are gathered once, and printed as text or as JSON. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,6 +202,10 @@ static void find_slots(struct status *s)
 			    "profiled: raise MaxSlots",
 			    kern__nslots(s->d->env.k), kern__unplaced(s->d->env.k),
 			    kern__unplaced(s->d->env.k) == 1 ? " is" : "s are");
+	if (s->d->overhead.budget.short_of)
+		add_problem(s, s->d->overhead.short_ns,
+			    "OverheadBudget is exceeded, and nothing is left to rest: see Families "
+			    "and JobAcctGatherFrequency");
 	if (!s->d->env.hdf5_dir)
 		add_problem(s, started, "ProfileHDF5Dir is not set: no step can be profiled");
 }
@@ -254,6 +259,31 @@ static void print_time(FILE *out, time_t t)
 	fputs(text, out);
 }
 
+static void print_overhead(const struct status *s, FILE *out)
+{
+	const struct overhead *o = &s->d->overhead;
+	char phrase[OVERHEAD_PHRASE];
+
+	if (!(o->budget.percent > 0)) {
+		fputs("overhead: without a budget\n", out);
+		return;
+	}
+	fputs("overhead: ", out);
+	if (isnan(o->percent))
+		fputs("not known yet", out);
+	else
+		fprintf(out, "%.2g %% of the busy cores", o->percent);
+	fprintf(out, ", OverheadBudget %g %%", o->budget.percent);
+	for (int p = 0; p < BUDGET_PARTS; p++) {
+		if (!o->budget.level[p])
+			continue;
+		overhead__phrase(p, o->budget.level[p], phrase);
+		fprintf(out, "; %s since ", phrase);
+		print_time(out, when(s, o->since_ns[p]));
+	}
+	fputc('\n', out);
+}
+
 static void print_text(const struct status *s, FILE *out)
 {
 	const struct journal_stats *j = &s->d->journals;
@@ -280,6 +310,7 @@ static void print_text(const struct status *s, FILE *out)
 	fprintf(out, "rows left out since the start: %" PRIu64 "\n", s->left_out);
 	fprintf(out, "programs: %s\n",
 		kern__attached(s->d->env.k) ? "attached" : "detached, while no step needs them");
+	print_overhead(s, out);
 	fprintf(out, "errors since the start: %" PRIu64, e->n);
 	if (e->n) {
 		fputs("; the last one, ", out);
@@ -322,6 +353,21 @@ static void put_errors(FILE *out)
 	}
 }
 
+/* Levels by the names that metrics have too. */
+static void put_overhead(const struct overhead *o, FILE *out)
+{
+	fputs(",\"overhead\":{\"percent\":", out);
+	if (isnan(o->percent))
+		fputs("null", out);
+	else
+		fprintf(out, "%.4g", o->percent);
+	fprintf(out, ",\"budget\":%g,\"levels\":{", o->budget.percent);
+	for (int p = 0; p < BUDGET_PARTS; p++)
+		fprintf(out, "%s\"%s\":%u", p ? "," : "", budget_infos[p].label,
+			o->budget.level[p]);
+	fputs("}}", out);
+}
+
 static void put_problems(const struct status *s, FILE *out)
 {
 	fputs(",\"problems\":[", out);
@@ -353,6 +399,7 @@ static void print_json(const struct status *s, FILE *out)
 	put_text(out, "directory", s->d->env.state_dir);
 	fprintf(out, "},\"rows_left_out\":%" PRIu64 ",\"programs_attached\":%s", s->left_out,
 		kern__attached(s->d->env.k) ? "true" : "false");
+	put_overhead(&s->d->overhead, out);
 	put_errors(out);
 	put_problems(s, out);
 }

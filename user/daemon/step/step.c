@@ -204,6 +204,13 @@ int step__parse_path(struct step *s, const struct step_env *env)
 }
 
 /* Several slurmds on one host have a name each. slurmstepd sends it, and paths may contain it. */
+uint64_t step__interval(const struct step *s, const struct step_env *env, int kind)
+{
+	uint64_t ns = s->interval_ns[kind];
+
+	return env->slower > 1 && ns < UINT64_MAX / env->slower ? ns * env->slower : ns;
+}
+
 const char *step__node_name(const struct step *s, const char *host_name)
 {
 	const struct request *r = s->req;

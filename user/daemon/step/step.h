@@ -118,6 +118,7 @@ struct column_set {
 struct job_infos;
 struct job_uses;
 struct node;
+struct overhead;
 struct step_sensors;
 struct step_stacks;
 struct recent_bursts;
@@ -158,8 +159,10 @@ struct step_env {
 	gid_t gid;
 	const struct cgroup_roots *cgroups;
 	struct probed_regions *probed; /* NULL: none were asked for */
-	uint64_t clock_steps;	       /* how often the wall clock was set since the start */
-	struct job_uses *uses;	       /* NULL: nobody asks for metrics */
+	struct overhead *overhead;     /* what rests, as it costs too much */
+	unsigned slower;       /* rows are so many times less often than asked for; 0: as 1 */
+	uint64_t clock_steps;  /* how often the wall clock was set since the start */
+	struct job_uses *uses; /* NULL: nobody asks for metrics */
 };
 
 /* What is missing as a jobprofd could not go on with the counts of the one before. */
@@ -270,6 +273,8 @@ int step__parse_cgroup(const struct step *s, const struct step_env *env, const c
 		       struct cgroup_ids *ids);
 /* The hierarchy of the step's cgroup, or NULL. */
 const struct kern_root *step__cgroup_root(const struct step *s, const struct step_env *env);
+/* The time between two rows of a kind of table, as it is now. */
+uint64_t step__interval(const struct step *s, const struct step_env *env, int kind);
 /* Slurm's name of the node that the step runs on. */
 const char *step__node_name(const struct step *s, const char *host_name);
 /* Sets the key that no other step of this host has; the step's ids must be known. */

@@ -416,8 +416,8 @@ void kern__next_set(struct kern *k)
 	uint64_t from = clock__mono_ns(), took;
 	unsigned cpu;
 
-	if (p->mode != JP_PMU_EXACT || p->nsets < 2 || k->readonly || !kern__attached(k) ||
-	    from < p->turn_ns)
+	if (p->mode != JP_PMU_EXACT || p->nsets < 2 || (kern__resting(k) & FAM_PERF) ||
+	    k->readonly || !kern__attached(k) || from < p->turn_ns)
 		return;
 	p->set = (p->set + 1) % p->nsets;
 	k->control->pmu_set = p->set;

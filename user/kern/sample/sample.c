@@ -526,7 +526,7 @@ void kern_sample_start(struct kern *k)
 {
 	const unsigned sampled = FAM_SAMPLE | FAM_STACK;
 
-	if (!(k->families & sampled) || !start_clock(k))
+	if (!(k->families & sampled) || (kern__resting(k) & sampled) || !start_clock(k))
 		return;
 	kern_sample_stop(k);
 	k->families &= ~sampled;

@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+# timeout: 180
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""OverheadBudget: what costs more than it rests, in the stated order, and every file says so: marks, attributes, NaN in the rows of that
+time and nowhere else. What the kernel accounts for itself stays exact. All works again when there is room. A quiet job never leaves
+exact mode."""
+
+import json
+import sys
+sys.path.insert(0, sys.path[0] + "/../../lib")
+from daemonlib import *
+
+tree = Trees()
+TINY = 0.0001  # percent
+ORDER = ["samples", "culprits", "waits", "histograms", "network", "disks", "files", "switches", "rows"]
+# A column of each family that rests.
+RESTS = [("Tasks/0", "NetRxMB"), ("Tasks/0", "BlkReads"), ("Tasks/0", "OffCPUDisk"), ("TimeBudget/0", "ThreadTime"), ("TimeBudget/0", "BlockedSleep"),
+         ("Culprits/0", "System"), ("RunLatency/0", "B10"), ("Samples/0", "Samples"), ("Step", "NetTxMB"), ("BlkLatency/0", "B3")]
+
+
+class Job:
+    """A step of one task."""
+
+    def __init__(self, d, *cmd):
+        self.d, self.id = d, new_job()
+        self.base = tree.job(self.id) + "/step_0"
+        self.stepd = Stepd(self.id, 0, cmd, v2_task(self.base))
+
+    def end(self):
+        self.stepd.end()
+        self.path = self.d.file(self.id, 0)
+        return self
+
+
+def status(d):
+    return json.loads(subprocess.run([JOBPROFD, "--status", "--json", "-c", d.conf], stdout=subprocess.PIPE, text=True).stdout)
+
+
+def levels(d):
+    return status(d)["overhead"]["levels"]
+
+
+def marks_of(path):
+    """Texts of marks in the order of their instants."""
+    a, rows = attrs_of(path), table(path, "Marks")
+    return [(int(r["TimeNS"]), a["Mark %d" % r["Mark"]]) for r in rows]
+
+
+def reload(d, **settings):
+    d.configure(**settings)
+    d.tell(signal.SIGHUP)
+    time.sleep(0.5)
+
+
+def forks(d):
+    """A job whose processes all end while nobody looks at switches."""
+    out = os.path.join(tmpdir("forks"), "account")
+    j = Job(d, tool("jpfork"), "-n", 300, "-u", 500, "-o", out).end()
+    of = read_account(out)
+    used = sum(of["%s.%stime_us" % (who, mode)] for who in ("self", "children") for mode in "us") / 1e6
+    is_near("forks that end while switches rest: CPU time is getrusage's", whole(j.path, "Tasks/0", "CPUTime"), used, 0.01, 0.004)
+    is_equal("and all of them have ended", whole(j.path, "Tasks/0", "Forks"), 300)
+    is_true("their slots are free again", wait_until(lambda: len(d.used_slots()) <= 2, 10, "slots to be free"), d.used_slots())
+
+
+def all_rest():
+    """With a budget that nothing fits, without one, and with it again: the rows of each time."""
+    d = Daemon(0.5, OverheadBudget=TINY).start()
+    hold = Hold()
+    j = Job(d, *hold.cmd("park", "spin=0.2", "naps=300", "write=/dev/null:10", "park", "sleep=2.5", "park"))
+    hold.wait()
+    wait_until(lambda: "nothing is left to rest" in d.said(), 60, "all to rest")
+    got = status(d)
+    is_equal("status: all that is loaded rests", [k for k in ORDER if not got["overhead"]["levels"][k]], ["files"])
+    is_true("status: a problem", any("OverheadBudget" in p["text"] for p in got["problems"]), got)
+    is_true("nobody looks at switches", not os.path.exists(d.pin + "/links/jp_sched_switch"), d.said())
+    is_true("nor at sockets", not os.path.exists(d.pin + "/links/jp_sock_send"), d.said())
+    is_true("processes are still followed", os.path.exists(d.pin + "/links/jp_exit"), d.said())
+    hold.go()
+    hold.wait()
+    forks(d)
+    kernel = kernel_account(hold.pid)
+    resumed = time.time_ns()
+    reload(d, OverheadBudget=0)
+    is_equal("without a budget all works at once", [k for k, v in levels(d).items() if v], [])
+    is_true("switches too", os.path.exists(d.pin + "/links/jp_sched_switch"), d.said())
+    hold.go()
+    hold.wait()
+    hold.go()
+    j.end()
+    d.end()
+    check(j.path, kernel, resumed)
+
+
+def check(path, kernel, resumed):
+    marks = marks_of(path)
+    rows = table(path, "Tasks/0")
+    first = marks[0][0]
+    texts = [t for _, t in marks]
+    is_equal("marks: samples rest first", texts[0], "overhead: stacks and samples rest")
+    is_true("marks: what rests, in order", [texts.index("overhead: %s rest" % p) for p in ("culprits", "wait causes", "histograms")] ==
+            sorted(texts.index("overhead: %s rest" % p) for p in ("culprits", "wait causes", "histograms")), texts)
+    is_true("counters are sampled first", texts.index("overhead: counting at switches in one row of 10") < texts.index("overhead: counting at switches rest"), texts)
+    for where, column in RESTS:
+        t = table(path, where)
+        at, v = t["TimeNS"].astype(numpy.int64), t[column]
+        is_true("%s/%s: unknown while it rests" % (where, column), numpy.isnan(v[(at > marks[-1][0]) & (at <= resumed)]).all(), (v, at - first))
+        is_true("%s/%s: known again" % (where, column), not numpy.isnan(v[at > resumed + 1.6e9]).any() and len(v[at > resumed + 1.6e9]), (v, at - resumed))
+    for column in ("CPUTime", "RunDelay", "VolSwitches", "InvolSwitches", "ReadMB", "Forks"):
+        is_true("%s is known in every row" % column, not numpy.isnan(rows[column]).any(), rows[column])
+    until = rows["TimeNS"].astype(numpy.int64) <= resumed + 1.6e9
+    is_near("CPU time is schedstat's", rows["CPUTime"][until].sum(), kernel["run_ns"] / 1e9, 0.01, 0.003)
+    is_near("voluntary switches are the kernel's", rows["VolSwitches"][until].sum(), kernel["nvcsw"], 0.001, 3)
+    slept = table(path, "TimeBudget/0")
+    late = slept["TimeNS"].astype(numpy.int64) > resumed + 2e9
+    is_true("the time budget is true again", (slept["BlockedSleep"][late] > 0.4).any(), slept["BlockedSleep"][late])
+    a = attrs_of(path)
+    is_true("the attribute says what, when and why", a.get("Overhead", "").startswith("after ") and "stacks and samples rest (" in a["Overhead"], a.get("Overhead"))
+    is_true("modes say it", "rested at times" in a["Mode wait"] and "read for each row" in a["Mode sched"] and "rested" not in a["Mode memory"], a)
+
+
+def quiet():
+    """A job that sleeps, with the default budget."""
+    d = Daemon(1, OverheadBudget=None, PublishInterval=600).start()
+    j = Job(d, "sleep", 12)
+    j.end()
+    is_true("nothing has rested", "OverheadBudget is" not in d.said().split("jobprofd: version", 1)[-1].split("\n", 1)[-1], d.said())
+    is_true("nor says the file so", "Overhead" not in attrs_of(j.path), attrs_of(j.path))
+    is_true("no row is unknown", not numpy.isnan(table(j.path, "TimeBudget/0")["ThreadTime"]).any(), table(j.path, "TimeBudget/0"))
+    d.end()
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_tests((all_rest, quiet))
