@@ -190,7 +190,7 @@ static void fill_row(const struct step *s, const struct step_env *env, struct ta
 	struct reading copy;
 
 	rows__context(&c, kern__control(env->k));
-	c.rested = kern__rested(env->k, t->prev.boot_ns);
+	c.rested = kern__rested(env->k, of->prev->boot_ns);
 	c.gpus = snapshot__has_gpus(env->snap);
 	if (of == t)
 		rows__note(&t->between, &t->now->totals);
