@@ -69,7 +69,7 @@ def all_rest():
     hold = Hold()
     j = Job(d, *hold.cmd("park", "spin=0.2", "naps=300", "write=/dev/null:10", "park", "sleep=2.5", "park"))
     hold.wait()
-    wait_until(lambda: "nothing is left to rest" in d.said(), 60, "all to rest")
+    wait_until(lambda: "nothing is left to rest" in d.said() and all(levels(d)[k] for k in SURE), 60, "all to rest")
     got = status(d)
     rests = [k for k, v in got["overhead"]["levels"].items() if v]
     is_equal("status: what costs most rests, in order", [k for k in rests if k in SURE], SURE)
