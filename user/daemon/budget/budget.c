@@ -22,7 +22,6 @@
 #define ROOM_PART  0.9 /* of the budget: what is to be used after a step down */
 #define CALM_PART  0.7 /* of the budget: what is to be used after a step up, at most */
 #define WORTH_PART 0.1 /* of the excess: what saves less does not rest for that */
-#define HALF_PART  0.5 /* of the excess: if all parts save less, nothing rests for little */
 
 const struct budget_info budget_infos[BUDGET_PARTS] = {
 	[BUDGET_STACKS] = {"stacks and samples", "samples", FAM_STACK | FAM_SAMPLE | FAM_FOLD, 1},
@@ -145,7 +144,7 @@ static bool step_down(struct budget *b, const struct budget_use *u)
 	if (!(excess > 0)) /* it was exceeded, and is no more */
 		return false;
 	saved = rest_in_order(b, u, excess, WORTH_PART * excess);
-	if (!(saved > 0) && all_savings(b, u) > HALF_PART * excess) /* many small parts */
+	if (!(saved > 0) && all_savings(b, u) > WORTH_PART * excess) /* many small parts */
 		saved = rest_in_order(b, u, excess, 0);
 	b->short_of = !(saved > 0);
 	if (b->short_of)

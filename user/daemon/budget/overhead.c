@@ -116,8 +116,11 @@ static void take_program(struct overhead_program *to, const struct kern_prog *be
 	if (!before->attached || !after->attached || before->id != after->id)
 		return;
 	to->per_s = runs / s;
-	if (runs > 0)
-		to->ns = fmax((double)(after->ns - before->ns) / runs + beside, 1);
+	if (!(runs > 0))
+		return;
+	to->ns = (double)(after->ns - before->ns) / runs;
+	/* other load may have disturbed what was measured at the start */
+	to->ns = fmax(to->ns + beside, to->ns / 2);
 }
 
 static void take_stats(struct overhead *o, const struct step_env *env)
