@@ -93,7 +93,7 @@ TEST(every_key)
 			      "MaxSlots=16\nLiveFiles=no\nPublishInterval=0\nCgroupPattern=/a/b-*\n"
 			      "CgroupPattern=/c/*\nCgroupRoot=/docker/x\nWriter=/w\nBTF=/b\n"
 			      "PerfEvents=cycles:u,cpu/event=1,umask=2/\nPerfMode=Sampled\n"
-			      "PerfBudget=0.5\nOverheadBudget=0\nLogLevel=Debug\nNodeTables=Never\n"
+			      "PerfBudget=0.5%\nOverheadBudget=0\nLogLevel=Debug\nNodeTables=Never\n"
 			      "ExternSteps=ALL\nProfileGroup=support\n"
 			      "ProfileRetention=90.5\nProfileQuota=20480\n"),
 			 0);
@@ -176,7 +176,9 @@ TEST(bad_values_say_what_is_valid)
 	refused("PerfBudget=0.001\n", "PerfBudget: \"0.001\" is not a percentage from 0.01 to 20");
 	refused("PerfBudget=21\n", "from 0.01 to 20");
 	refused("OverheadBudget=no\n", "OverheadBudget: \"no\" is not a percentage from 0 to 100");
-	refused("PerfBudget=1%\n", "from 0.01 to 20");
+	refused("PerfBudget=1%%\n", "from 0.01 to 20");
+	refused("PerfBudget=%\n", "from 0.01 to 20");
+	refused("MaxSlots=100%\n", "MaxSlots");
 	refused("NodeTables=yes\n", "one of exclusive, always, never");
 	refused("ExternSteps=none\n", "one of used, all");
 	refused("ProfileGroup=a/b\n", "is not a name");

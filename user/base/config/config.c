@@ -62,6 +62,7 @@ enum value_type {
 	TYPE_COUNT, /* unsigned from min to max; 0: not set */
 	TYPE_POWER_OF_TWO,
 	TYPE_NUMBER,   /* double from min to max */
+	TYPE_PERCENT,  /* the same; % may follow */
 	TYPE_INTERVAL, /* the same, or 0 */
 	TYPE_WORD,     /* an enum: its place among the words */
 	TYPE_YES_NO,   /* bool: the second of two words */
@@ -91,6 +92,7 @@ struct config_key {
 #define COUNT(field, min, max) {TYPE_COUNT, offsetof(struct config, field), "a number from", min, max, NULL}
 #define POWER_OF_TWO(field, min, max) {TYPE_POWER_OF_TWO, offsetof(struct config, field), "a number from", min, max, NULL}
 #define NUMBER(field, what, min, max) {TYPE_NUMBER, offsetof(struct config, field), what, min, max, NULL}
+#define PERCENT(field, min, max) {TYPE_PERCENT, offsetof(struct config, field), "a percentage from", min, max, NULL}
 #define INTERVAL(field, min, max) {TYPE_INTERVAL, offsetof(struct config, field), "0 (only at the end) or", min, max, NULL}
 #define WORD(field, words) {TYPE_WORD, offsetof(struct config, field), NULL, 0, 0, words}
 #define YES_NO(field, words) {TYPE_YES_NO, offsetof(struct config, field), NULL, 0, 0, words}
@@ -156,9 +158,9 @@ static const struct config_key keys[] = {
 	 "How events are counted: exact, sampled, off; auto is the first of them that fits PerfBudget."},
 	{"BurstMin", NUMBER(burst_min, "a number of milliseconds from", 0.01, 60000), "1", NULL, 0,
 	 "Milliseconds of run time from which a burst has a row of Bursts, 0.01 to 60000; all are in BurstLength."},
-	{"PerfBudget", NUMBER(perf_budget, "a percentage from", 0.01, 20), "1", NULL, 0,
+	{"PerfBudget", PERCENT(perf_budget, 0.01, 20), "1", NULL, 0,
 	 "Percent of each CPU that counting events may cost, 0.01 to 20."},
-	{"OverheadBudget", NUMBER(overhead_budget, "a percentage from", 0, 100), "0.5", NULL, KEY_RELOAD,
+	{"OverheadBudget", PERCENT(overhead_budget, 0, 100), "0.5", NULL, KEY_RELOAD,
 	 "Percent of the node's busy cores that all of jobprof may cost: what costs more rests for a while; 0: no limit."},
 	{"Families", TEXT(families), "all", NULL, 0,
 	 "What steps may ask for, beside ProfileHDF5Default's: the families whose programs are loaded."},
@@ -318,6 +320,19 @@ static int set_freq(struct freq *field, bool slurms, const char *text, char *err
 	return ret;
 }
 
+static int parse_percent(const char *text, double *v)
+{
+	const size_t n = strlen(text);
+	char bare[32];
+
+	if (!n || n >= sizeof(bare))
+		return -EINVAL;
+	memcpy(bare, text, n + 1);
+	if (bare[n - 1] == '%')
+		bare[n - 1] = '\0';
+	return parse_double(bare, v);
+}
+
 static int set_number(const struct config_key *k, void *field, const char *text, char *err,
 		      size_t errlen)
 {
@@ -325,7 +340,9 @@ static int set_number(const struct config_key *k, void *field, const char *text,
 	uint32_t n = 0;
 	double v = 0;
 
-	if (is_count ? parse_u32(text, &n) : parse_double(text, &v))
+	if (is_count			    ? parse_u32(text, &n)
+	    : k->value.type == TYPE_PERCENT ? parse_percent(text, &v)
+					    : parse_double(text, &v))
 		v = NAN;
 	else if (is_count)
 		v = n;
@@ -391,6 +408,7 @@ static int set_value(struct config *c, const struct config_key *k, bool slurms, 
 	case TYPE_COUNT:
 	case TYPE_POWER_OF_TWO:
 	case TYPE_NUMBER:
+	case TYPE_PERCENT:
 	case TYPE_INTERVAL:
 		return set_number(k, field, text, err, errlen);
 	case TYPE_WORD:
@@ -435,6 +453,7 @@ static void print_value(const struct config *c, const struct config_key *k, FILE
 			fprintf(f, "%s=%u\n", k->name, *(const unsigned *)field);
 		break;
 	case TYPE_NUMBER:
+	case TYPE_PERCENT:
 	case TYPE_INTERVAL:
 		fprintf(f, "%s=%g\n", k->name, *(const double *)field);
 		break;
