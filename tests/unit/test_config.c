@@ -85,18 +85,18 @@ TEST(every_key)
 {
 	struct config c;
 
-	assert_int_equal(load(&c,
-			      "ProfileHDF5Dir=/shared/prof\n"
-			      "profilehdf5default = task,sched\n"
-			      "JobAcctGatherFrequency=task=0.5,energy=5\n"
-			      "ClusterName=tux\nNodeName=n_1\nStateDir=/s\nPinDir=/p\n"
-			      "MaxSlots=16\nLiveFiles=no\nPublishInterval=0\nCgroupPattern=/a/b-*\n"
-			      "CgroupPattern=/c/*\nCgroupRoot=/docker/x\nWriter=/w\nBTF=/b\n"
-			      "PerfEvents=cycles:u,cpu/event=1,umask=2/\nPerfMode=Sampled\n"
-			      "PerfBudget=0.5%\nOverheadBudget=0\nLogLevel=Debug\nNodeTables=Never\n"
-			      "ExternSteps=ALL\nProfileGroup=support\n"
-			      "ProfileRetention=90.5\nProfileQuota=20480\n"),
-			 0);
+	assert_int_equal(
+		load(&c, "ProfileHDF5Dir=/shared/prof\n"
+			 "profilehdf5default = task,sched\n"
+			 "JobAcctGatherFrequency=task=0.5,energy=5\n"
+			 "ClusterName=tux\nNodeName=n_1\nStateDir=/s\nPinDir=/p\n"
+			 "MaxSlots=16\nLiveFiles=no\nPublishInterval=0\nCgroupPattern=/a/b-*\n"
+			 "CgroupPattern=/c/*\nCgroupRoot=/docker/x\nWriter=/w\nBTF=/b\n"
+			 "PerfEvents=cycles:u,cpu/event=1,umask=2/\nPerfMode=Sampled\n"
+			 "PerfBudget=0.5%\nOverheadBudget=0\nLogLevel=Debug\nNodeTables=Never\n"
+			 "ExternSteps=ALL\nProfileGroup=support\n"
+			 "ProfileRetention=90.5\nProfileQuota=20480\n"),
+		0);
 	assert_string_equal(said, "");
 	assert_string_equal(c.hdf5_dir, "/shared/prof");
 	assert_string_equal(c.hdf5_default, "task,sched");
