@@ -207,29 +207,37 @@ static int filter_calls(enum confine_kind kind)
 	return err;
 }
 
-/* The bounding set is lowered where that is permitted; without new privileges it gives nothing. */
-static int drop_capabilities(uint64_t keeps)
+/* had: what it has; to: nothing, and then what it keeps. The bounding set is lowered where that is
+ * permitted; without new privileges it gives nothing. */
+static int keep_only(cap_t had, cap_t to, uint64_t keeps)
 {
 	static const cap_value_t setpcap = CAP_SETPCAP;
-	cap_t had = cap_get_proc(), caps = cap_init();
-	int err = had && caps ? 0 : -ENOMEM;
 
 	/* a change of ids has taken it; else the bounding set stays */
-	if (!err && !cap_set_flag(had, CAP_EFFECTIVE, 1, &setpcap, CAP_SET))
+	if (!cap_set_flag(had, CAP_EFFECTIVE, 1, &setpcap, CAP_SET))
 		cap_set_proc(had);
-	for (cap_value_t c = 0; !err && c < cap_max_bits(); c++) {
+	for (cap_value_t c = 0; c < cap_max_bits(); c++) {
 		cap_flag_value_t has = CAP_CLEAR;
 
-		if (!(keeps >> c & 1))
+		if (!(keeps >> c & 1)) {
 			cap_drop_bound(c);
-		else if (!cap_get_flag(had, c, CAP_PERMITTED, &has) && has)
-			cap_set_flag(caps, CAP_EFFECTIVE, 1, &c, CAP_SET),
-				cap_set_flag(caps, CAP_PERMITTED, 1, &c, CAP_SET);
+		} else if (!cap_get_flag(had, c, CAP_PERMITTED, &has) && has) {
+			cap_set_flag(to, CAP_EFFECTIVE, 1, &c, CAP_SET);
+			cap_set_flag(to, CAP_PERMITTED, 1, &c, CAP_SET);
+		}
 	}
-	if (!err && cap_set_proc(caps))
-		err = -errno;
+	return cap_set_proc(to) ? -errno : 0;
+}
+
+static int drop_capabilities(uint64_t keeps)
+{
+	cap_t had = cap_get_proc(), none = cap_init();
+	int err = had && none ? 0 : -ENOMEM;
+
+	if (!err && cap_compare(had, none)) /* else a unit may refuse the calls */
+		err = keep_only(had, none, keeps);
 	cap_free(had);
-	cap_free(caps);
+	cap_free(none);
 	return err;
 }
 
