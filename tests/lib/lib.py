@@ -212,6 +212,17 @@ def totalled(column, v):
     return v[v > 0] if column in ("RSS", "VMSize", "CPUFrequency") else v[~numpy.isnan(v)]
 
 
+def removed(path):
+    """Whether the directory is gone, as of a cgroup in which nothing is left."""
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False
+    return True
+
+
 def mkcg(name, mount=None):
     """Makes a cgroup, several levels if need be; it and its members go at exit."""
     path = mount or cgroup2_mount()

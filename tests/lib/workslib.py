@@ -15,16 +15,6 @@ BROUGHT = ("Missed CPU Time", "Lost CPU Time")  # that files name in seconds
 LOSSES = ("Lost Counts", "Uncounted Tasks", "Uncounted Cgroups")  # after which less than the kernel has may be there
 
 
-def removed(path):
-    try:
-        os.rmdir(path)
-    except FileNotFoundError:
-        pass
-    except OSError:
-        return False
-    return True
-
-
 class Disk:
     """A small file system of its own, which can be full, or hang where it is ext4."""
 

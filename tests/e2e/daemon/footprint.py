@@ -38,16 +38,6 @@ def run_job(d, seconds=0.05, keep=None):
     return job, sizes, merged
 
 
-def removed(path):
-    try:
-        os.rmdir(path)
-    except FileNotFoundError:
-        pass
-    except OSError:
-        return False
-    return True
-
-
 def groups(path):
     with h5py.File(path, "r") as f:
         return set(f)
