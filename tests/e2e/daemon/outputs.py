@@ -210,13 +210,19 @@ def no_line_of_a_step():
     is_equal("info: version and settings at the start, with the time", len([l for l in said if re.match(first, l + " ")]), 1)
 
 
-def slots_that_are_wanting():
-    """Since when is since when, however many steps come later."""
-    d = RootedDaemon("sw", MaxSlots="16").start()
+def without_a_slot(name):
+    """A daemon whose slots steps have taken, and these."""
+    d = RootedDaemon(name, MaxSlots="16").start()
     taken = [d.v2_step(new_job(), 0) for _ in range(14)]
     for path in taken:
         os.makedirs(path)
     wait_until(lambda: len(d.used_slots()) == 14, 20, "steps that take all slots")
+    return d, taken
+
+
+def slots_that_are_wanting():
+    """Since when is since when, however many steps come later."""
+    d, taken = without_a_slot("sw")
     late = [d.v2_step(new_job(), 0) for _ in range(2)]
     os.makedirs(late[0])
     first = is_as_old_as_it_was("slots", d, "slots are taken")
@@ -236,11 +242,7 @@ def slots_that_are_wanting():
 
 def a_slot_that_comes_late():
     """What the step has used before, the file has in one number."""
-    d = RootedDaemon("sl", MaxSlots="16").start()
-    taken = [d.v2_step(new_job(), 0) for _ in range(14)]
-    for path in taken:
-        os.makedirs(path)
-    wait_until(lambda: len(d.used_slots()) == 14, 20, "steps that take all slots")
+    d, taken = without_a_slot("sl")
     job = new_job()
     p, cgroup = spinning(d, job)
     since_of(d, "slots are taken")
