@@ -55,7 +55,7 @@ static size_t step_of(const struct other_map *m)
 /* ---- what is there */
 
 /* A field of their control page; NULL: they have none of that name. */
-static const char *control_field(const struct carry *c, const char *name, int64_t *size)
+static char *control_field(const struct carry *c, const char *name, int64_t *size)
 {
 	const struct other_map *m = &c->map[M_CONTROL];
 	const struct btf_type *t = btf__type_by_id(c->btf, m->info.btf_value_type_id);
@@ -92,8 +92,9 @@ static void open_map(const struct kern *k, struct other_map *m, enum kern_map i)
 	if (bpf_obj_get_info_by_fd(m->fd, &m->info, &len))
 		kern_close_fd(&m->fd);
 	else if (kern_maps[i].mapped)
-		m->mem = mmap(NULL, step_of(m) * m->info.max_entries, PROT_READ, MAP_SHARED, m->fd,
-			      0);
+		m->mem = mmap(NULL, step_of(m) * m->info.max_entries,
+			      i == M_CONTROL ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+			      m->fd, 0);
 	if (m->mem == MAP_FAILED) {
 		m->mem = NULL;
 		kern_close_fd(&m->fd);
@@ -109,6 +110,8 @@ static const char *misfit(const struct kern *k, const struct carry *c)
 
 	if (abi < JP_ABI_FROM || control_number(c, "abi_from", abi) > JP_ABI_VERSION)
 		return "its numbers mean other things";
+	if (control_number(c, "changing", 0))
+		return "a jobprofd was killed while it attached programs or took over counts";
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (c->map[needed[i]].fd < 0)
 			return "a map is missing";
@@ -267,6 +270,17 @@ static int plan_all(struct kern *k, struct carry *c)
 	}
 	btf__free(ours);
 	return err;
+}
+
+/* From here on theirs is of use to nobody else. */
+static void mark_taken(const struct carry *c)
+{
+	int64_t size = 0;
+	char *at = control_field(c, "changing", &size);
+	const uint32_t one = 1;
+
+	if (at && size == sizeof(one))
+		memcpy(at, &one, sizeof(one));
 }
 
 /* ---- slots and their counts */
@@ -595,6 +609,7 @@ static int copy_all(struct kern *k, struct carry *c)
 	int err;
 
 	c->same_layouts = same_components(k, c);
+	mark_taken(c);
 	take_free_slots(c);
 	copy_control(k, c);
 	err = copy_cells(k, c);

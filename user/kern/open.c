@@ -267,6 +267,7 @@ static int fill_maps(struct kern *k)
 	k->control->born_real_ns = clock__real_ns();
 	k->control->shape = kern_shape(k);
 	k->control->abi_from = JP_ABI_FROM;
+	k->control->changing = 1;
 	kern_store_network_text(k);
 	for (i = 0; i < k->opts.nevents && i < JP_PMU_EVENTS; i++)
 		snprintf(k->control->pmu_name[i], JP_PMU_NAME_LEN, "%s", k->opts.events[i].column);
@@ -313,7 +314,7 @@ static int take_over(struct kern *k)
 	err = kern_open_pins(k, false);
 	if (err)
 		return err;
-	if (k->nslots != want_slots || k->control->shape != kern_shape(k))
+	if (k->nslots != want_slots || k->control->shape != kern_shape(k) || k->control->changing)
 		return -ESTALE;
 	k->opts.raw_tp = k->control->raw_tp;
 	k->taken_over = true;
@@ -346,6 +347,8 @@ static int open_fresh(struct kern *k)
 		err = kern_pin_all(k);
 	if (!err)
 		err = kern_lock_pins(k);
+	if (!err)
+		k->control->changing = 0;
 	return err;
 }
 

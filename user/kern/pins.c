@@ -167,7 +167,8 @@ int kern_open_pins(struct kern *k, bool readonly)
 
 void kern__unpin(const char *pin_dir)
 {
-	static const char *const sub[] = {"links", "progs", "maps"};
+	/* without their maps nobody takes the others for whole */
+	static const char *const sub[] = {"maps", "progs", "links"};
 	char path[640];
 	size_t i;
 

@@ -10,6 +10,9 @@ from faultlib import *
 from maplib import Maps
 
 SETTLE = 1
+ABI, CHANGING = 0, 44  # in struct jp_control
+# of a start beside programs that count
+STAGES = ("BPF_PROG_LOAD", "BPF_RAW_TRACEPOINT_OPEN", "BPF_MAP_LOOKUP_AND_DELETE_ELEM", "BPF_MAP_DELETE_ELEM", "BPF_ITER_CREATE", "BPF_OBJ_PIN")
 
 
 class Load:
@@ -151,6 +154,72 @@ def other_build():
     restarts("other build", 20, change)
 
 
+class Traced(RootedDaemon):
+    """Takes over from others by other settings, and strace does something meanwhile."""
+
+    size = 512
+
+    def next(self, *wrap):
+        self.size = 768 - self.size
+        self.configure(RingSize=str(self.size))
+        self.wrap = ["strace", "-qq", "-e", "trace=bpf", *wrap]
+        self.spawn()
+        self.wrap = []
+
+    def points(self):
+        """Numbers of calls of bpf(2), until it is ready: before and after each stage of what it does."""
+        log = os.path.join(tmpdir("calls"), "log")
+        self.next("-o", log)
+        self.ready()
+        calls = re.findall(r"^bpf\((\w+)", slurp(log), re.M)
+        os.kill(children(self.proc.pid)[0], signal.SIGKILL)
+        self.proc.wait(20)
+        ends = set()
+        for name in STAGES:
+            at = [i for i, c in enumerate(calls, 1) if c == name]
+            ends.update(at if name == "BPF_ITER_CREATE" else (at[0], at[-1]))
+        return sorted(ends | {i + 1 for i in ends if i < len(calls)})
+
+
+def working(d):
+    load = Load(d, 60)
+    for kind in load.kinds:
+        d.wait_said("profiling %d_0" % load.jobs[kind], 20)
+    d.end(signal.SIGKILL)
+    return load
+
+
+def killed_at(d, call):
+    """While it takes over, at its so many'th call. What the one after it has counted of a step, and what the step's file says is lost, are cpu.stat's."""
+    load = working(d)
+    d.next("-o", "/dev/null", "-e", "inject=bpf:signal=SIGKILL:when=%d" % call)
+    d.proc.wait(60)
+    d.start()
+    time.sleep(0.3)
+    used = load.end()
+    for kind in load.kinds:
+        path = d.file(load.jobs[kind], 0)
+        attrs = attrs_of(path)
+        lost = attrs.get("Missed CPU Time", 0) + attrs.get("Lost CPU Time", 0)
+        is_near("killed at call %d, %s: CPU time counted, and said to be lost, is cpu.stat's" % (call, kind), whole(path, "Step", "CPUTime") + lost,
+                used[kind] / 1e9, 0, 0.02)
+        is_true("killed at call %d, %s: the file is whole, or says that it is not" % (call, kind), is_whole(path) or attrs.get("Lost Counts"), attrs)
+
+
+@in_full
+def killed_while_it_takes_over():
+    if not shutil.which("strace"):
+        raise Skipped("no strace")
+    d = Traced("dies", 0.2, nice=-10, MaxSlots=192).start()
+    load = working(d)
+    points = d.points()
+    d.start()
+    load.end()
+    for call in points:
+        killed_at(d, call)
+    d.end()
+
+
 def counted_task(**settings):
     """A step of one task that parks when jobprofd has left, with CPU time behind it that no row has."""
     d, job, h = RootedDaemon("cannot", 0.2, **settings).start(), new_job(), Holds("0")
@@ -181,26 +250,30 @@ def end_of_task(d, job, h, s, cgroup):
     return path, page, shown, used
 
 
-def cannot_go_on():
-    """The numbers in the maps mean other things, by their version."""
+def cannot_go_on(name="cannot go on", at=ABI, why="its numbers mean other things"):
+    """By a number of the control page."""
     d, job, h, s, cgroup, left = counted_task()
     maps = Maps(d.pin)
     raw = bytearray(maps.get("jp_control", 0))
-    struct.pack_into("<I", raw, 0, 1)
+    struct.pack_into("<I", raw, at, 1)
     maps.put("jp_control", 0, bytes(raw))
     d.start()
     away = time.monotonic() - left
     path, page, shown, used = end_of_task(d, job, h, s, cgroup)
     attrs = attrs_of(path)
     counted, lost = whole(path, "Step", "CPUTime"), attrs.get("Lost CPU Time", 0)
-    is_true("cannot go on: the log has the reason", re.search("cannot be taken over: its numbers mean other things", d.said()), d.said()[-1500:])
-    is_true("cannot go on: some is lost", lost > 0.01, (counted, lost, used))
-    is_near("cannot go on: what is counted, and what is lost by the file, are cpu.stat's", counted + lost, used, 0, 0.01)
-    is_near("cannot go on: for how long", attrs.get("Lost Time", 0), away, 0, 0.7)
-    is_equal("cannot go on: of what", attrs.get("Lost Counts"), "all")
-    is_true("cannot go on: the page says how many seconds of what",
+    is_true(name + ": the log has the reason", re.search("cannot be taken over: " + why, d.said()), d.said()[-1500:])
+    is_true(name + ": some is lost", lost > 0.01, (counted, lost, used))
+    is_near(name + ": what is counted, and what is lost by the file, are cpu.stat's", counted + lost, used, 0, 0.01)
+    is_near(name + ": for how long", attrs.get("Lost Time", 0), away, 0, 0.7)
+    is_equal(name + ": of what", attrs.get("Lost Counts"), "all")
+    is_true(name + ": the page says how many seconds of what",
             re.search(r", \d[\d.]* m?s of all counts lost at a restart, \d[\d.]* m?s of CPU time", page) and "none missing" not in page, page[:600])
-    is_true("cannot go on: jobprof show, too", re.search("^Lost Time: ", shown, re.M) and re.search("^Lost CPU Time: ", shown, re.M), shown[:1500])
+    is_true(name + ": jobprof show, too", re.search("^Lost Time: ", shown, re.M) and re.search("^Lost CPU Time: ", shown, re.M), shown[:1500])
+
+
+def died_amid_a_change():
+    cannot_go_on("died amid a change", CHANGING, "a jobprofd was killed while it attached programs or took over counts")
 
 
 def other_events():
@@ -218,5 +291,5 @@ def other_events():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests((other_settings, other_build))
-    run_together((cannot_go_on, other_events))
+    run_tests((other_settings, other_build, killed_while_it_takes_over))
+    run_together((cannot_go_on, died_amid_a_change, other_events))
