@@ -101,8 +101,8 @@ class RootedDaemon(Daemon):
         else:
             where = self.v1_step(v1_uid, job, step) + "/task_%d"
         return start([tool("jpstepd"), "-j", str(job), "-s", str(step), "-n", str(tasks), "-c", where]
-                     + list(extra) + ["--"] + list(cmd), stdin=subprocess.DEVNULL,
-                     stdout=subprocess.DEVNULL, env=plain_env(), **kw)
+                     + list(extra) + ["--"] + list(cmd), **{"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
+                                                            "env": plain_env(), **kw})
 
     def close(self):
         if self.proc and self.proc.poll() is None:
@@ -208,6 +208,12 @@ def in_use(journal):
     """Bytes of it; the rest is room for more."""
     with open(journal, "rb") as f:
         return len(f.read().rstrip(b"\0"))
+
+
+def first_frame_end(journal):
+    """Behind its header and the frame that says whose it is."""
+    with open(journal, "rb") as f:
+        return 24 + (struct.unpack("<16xI", f.read(20))[0] & 0x7fffffff)
 
 
 def run_five_at_a_time(tests):

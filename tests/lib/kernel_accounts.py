@@ -69,8 +69,9 @@ def kernel_account(pid):
     for k, v in _colon_lines(slurp(base + "status")).items():
         if k.startswith(("Vm", "Rss", "Huge")):
             a[k] = v * 1024
-    for k, v in _colon_lines(slurp(base + "smaps_rollup")).items():
-        a["smaps_" + k] = v * 1024
+    if stat[0] != "Z":
+        for k, v in _colon_lines(slurp(base + "smaps_rollup")).items():
+            a["smaps_" + k] = v * 1024
     return a
 
 

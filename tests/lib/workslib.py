@@ -9,10 +9,15 @@ import lib
 
 # CPU time of a task by cpu.stat: what is charged to the cgroup before the task is in it, or after the last switch
 CPU_SLACK_S = 0.003
-# Of processes' own accounts: what slurmstepd's child did before it was in the cgroup, and the end after the account
-OTHER_SLACK = {"switches": 16, "WriteCalls": 6, "WriteMB": 0.002, "ReadMB": 0.05, "MinorFaults": 400}
+# Columns of a task, and what they are the sum of in its processes' own accounts: of a process alone, or with its children
+OF_ONE = {"CPUTime": (("run_ns",), 1e9), "RunDelay": (("delay_ns",), 1e9), "VolSwitches": (("nvcsw",), 1), "InvolSwitches": (("nivcsw",), 1)}
+OF_ALL = {"ReadMB": (("io_rchar",), MB), "WriteMB": (("io_wchar",), MB), "ReadCalls": (("io_syscr",), 1), "WriteCalls": (("io_syscw",), 1),
+          "MinorFaults": (("minflt", "cminflt"), 1), "MajorFaults": (("majflt", "cmajflt"), 1)}
+IO_SLACK_MB = 0.5
+ROUNDING = 1e-5  # of the sum of seconds, and of MiB
+AFTER = {"VolSwitches": 1, "CPUTime": 0.001, "RunDelay": 0.01, "MinorFaults": 4}
 BROUGHT = ("Missed CPU Time", "Lost CPU Time")  # that files name in seconds
-LOSSES = ("Lost Counts", "Uncounted Tasks", "Uncounted Cgroups")  # after which less than the kernel has may be there
+LOSSES = ("Lost Counts", "Uncounted Tasks", "Uncounted Cgroups", "Baseline")  # after which less than the kernel has may be there
 
 
 class Disk:
@@ -88,9 +93,11 @@ class Work:
             self.cmd = self.holds.cmd("park", *self.parts(rnd, seconds), "park")
         if not cmd and rnd.random() < 0.25:
             self.cmd = [tool("jpfork"), *self.cmd[1:5], "-d", "%.2f" % seconds, "-p", "2", "-u", "300", "-o", "/dev/null"]
-        self.accounts, self.stopped = {}, False
+        self.begun, self.ended, self.stopped, self.found = {}, {}, False, False
+        self.said = os.path.join(tmpdir("said"), "stdout")
         self.proc = lane.d.step(job, step, self.cmd, tasks, extra=[
-            "-e", "SLURM_JOB_NODELIST=" + lane.d.name, "-e", "SLURM_STEP_NUM_NODES=1", "-e", "SLURM_JOB_NAME=faults"])
+            "-e", "SLURM_JOB_NODELIST=" + lane.d.name, "-e", "SLURM_STEP_NUM_NODES=1", "-e", "SLURM_JOB_NAME=faults"],
+            stdout=open(self.said, "ab") if "jpfork" in self.cmd[0] else subprocess.DEVNULL)
 
     @staticmethod
     def parts(rnd, seconds):
@@ -111,15 +118,15 @@ class Work:
         return out
 
     def park(self):
-        """Waits for the tasks that live; takes their accounts."""
+        """Waits for the tasks that live; takes the accounts of those that have just begun."""
         for i, h in enumerate(self.holds.all):
             with contextlib.suppress(Failed, OSError, ValueError):
-                wait_until(lambda: h._parked() or self.ended(i), PATIENCE, "a task to park")
+                wait_until(lambda: h._parked() or self.has_ended(i), PATIENCE, "a task to park")
                 if h._parked():
                     h.wait()
-                    self.accounts[i] = kernel_account(h.pid)
+                    self.begun.setdefault(i, kernel_account(h.pid))
 
-    def ended(self, i):
+    def has_ended(self, i):
         """Slurmstepd, which stands still, has started all, and one has no process any more."""
         return self.stopped and not slurp(self.task(i) + "/cgroup.procs").strip()
 
@@ -134,7 +141,6 @@ class Work:
                 tell(pid, signal.SIGTERM)
         if self.holds:
             for _ in range(2):
-                self.accounts = {}
                 self.park()
                 for h in self.holds.all:
                     with contextlib.suppress(OSError):
@@ -142,12 +148,21 @@ class Work:
                         os.write(fd, b"x")
                         self.written.append(fd)
         wait_until(lambda: not self.pids(), 60, "the tasks of %d_%d to end" % (self.job, self.step))
+        for i in self.begun:
+            self.ended[i] = self.last_account(self.holds.all[i])
         self.cpu = {i: cpu_stat_ns(self.task(i)) / 1e9 for i in range(self.tasks)}
         self.cpu_step = cpu_stat_ns(self.cgroup) / 1e9
+        self.io, self.peak = io_bytes(self.cgroup), memory_peak(self.cgroup)
         for fd in self.written:
             os.close(fd)
         self.proc.send_signal(signal.SIGCONT)
         self.proc.wait(60)
+
+    @staticmethod
+    def last_account(hold):
+        """Of a process that has ended, and that slurmstepd has not reaped yet."""
+        wait_until(lambda: slurp("/proc/%d/stat" % hold.pid).rpartition(")")[2].split()[0] == "Z" and hold._at_rest(), 30, "the end of a task")
+        return kernel_account(hold.pid)
 
     # ---- against the file
 
@@ -165,6 +180,15 @@ class Work:
                 attrs[k] = numpy.ravel(v)[0]
         return attrs, tables
 
+    def is_in(self, path):
+        """Whether the file has the step; it stays in its job's."""
+        if not os.path.exists(path) or "job_" not in os.path.basename(path):
+            return os.path.exists(path)
+        if not self.found:
+            with lib._reading, h5py.File(path, "r") as f:
+                self.found = "Steps/%d/Nodes/%s" % (self.step, self.lane.d.name) in f
+        return self.found
+
     def compare(self, path):
         """Texts of what is wrong."""
         attrs, tables = self.node(path)
@@ -178,7 +202,7 @@ class Work:
             if got > wanted + slack or got < wanted - slack and not may_lack:
                 wrong.append("%s: %s is %.6f, the kernel has %.6f; %s" % (name, what, got, wanted, {
                     k: str(v) for k, v in attrs.items() if k in BROUGHT + LOSSES or k.startswith("Lost") or
-                    k in ("Baseline", "Restarted", "Unattributed", "Number of Tasks")}))
+                    k in ("Restarted", "Unattributed", "Number of Tasks")}))
 
         if "Step" not in tables:
             return [name + ": no table Step in " + path]
@@ -188,29 +212,47 @@ class Work:
         if not brought:
             for i in have:
                 look("CPUTime of task %d" % i, tables["Tasks/%d" % i]["CPUTime"].sum(), self.cpu[i], CPU_SLACK_S + 0.001 * self.cpu[i])
-                if i in self.accounts:
-                    self.compare_account(look, i, tables["Tasks/%d" % i])
-            if len(have) < self.tasks and not (may_lack or attrs.get("Unattributed") or attrs.get("Baseline")):
+                self.compare_account(look, i, tables["Tasks/%d" % i])
+            if len(have) < self.tasks and not (may_lack or attrs.get("Unattributed")):
                 wrong.append("%s: tables of %d of %d tasks: %s" % (name, len(have), self.tasks, {k: str(v) for k, v in attrs.items()}))
         if not may_lack and len(have) == self.tasks and attrs["Number of Tasks"] != self.tasks:
             wrong.append("%s: Number of Tasks is %s, not %d: %s" % (name, attrs["Number of Tasks"], self.tasks, {
                 k: str(attrs[k]) for k in ("Restarted", "End Reason", "Lost Bytes", "Baseline") if k in attrs}))
+        made = re.findall(r"children=(\d+)", slurp(self.said)) if "jpfork" in self.cmd[0] else []
+        if len(made) == self.tasks:
+            look("Forks of Step", tables["Step"]["Forks"].sum(), sum(map(int, made)), 0)
+        if self.io:
+            for i, what in enumerate(("BlkReadMB", "BlkWriteMB")):
+                look("%s of Step" % what, tables["Step"][what].sum(), self.io[i], IO_SLACK_MB)
+        if self.peak and not brought:
+            look("MemPeakMB of Step", numpy.nanmax(tables["Step"]["MemPeakMB"], initial=0), self.peak, 0.1)
         times = tables["Step"]["TimeNS"].astype("int64")
         if (numpy.diff(times) <= 0).any():
             wrong.append("%s: time runs back" % name)
         return wrong
 
     def compare_account(self, look, i, rows):
-        """Of the process, which has reaped its children. (How long it waits after its account, and before it is in its cgroup,
-        is the machine's business: steps.py compares run delay.)"""
-        a, alone = self.accounts[i], "jphold" in self.cmd[0]
-        for what, got, wanted in (
-                ("switches", rows["VolSwitches"].sum() + rows["InvolSwitches"].sum(), a["nvcsw"] + a["nivcsw"] if alone else None),
-                ("WriteMB", rows["WriteMB"].sum(), a["io_wchar"] / MB), ("WriteCalls", rows["WriteCalls"].sum(), a["io_syscw"]),
-                ("ReadMB", rows["ReadMB"].sum(), a["io_rchar"] / MB),
-                ("MinorFaults", rows["MinorFaults"].sum(), a["minflt"] + a["cminflt"])):
-            if wanted is not None:
-                look("%s of task %d" % (what, i), float(got), float(wanted), OTHER_SLACK[what])
+        """All that its process has used is there, but for what it used on its way from slurmstepd to its first instruction: that may have
+        been before it was in its cgroup. (The last switch and the last faults may come after the last look.)"""
+        if i not in self.ended:
+            return
+        for what, (keys, unit) in (OF_ALL if "jpfork" in self.cmd[0] else {**OF_ONE, **OF_ALL}).items():
+            begun, ended = (sum(a[k] for k in keys) / unit for a in (self.begun[i], self.ended[i]))
+            look("%s of task %d" % (what, i), rows[what].sum(), ended - begun / 2, begun / 2 + AFTER.get(what, ROUNDING))
+
+
+def io_bytes(cgroup):
+    """What disks read and wrote for it, by the kernel, MiB; None without the controller."""
+    with contextlib.suppress(OSError):
+        text = slurp(cgroup + "/io.stat")
+        return [sum(int(n) for n in re.findall(key + r"=(\d+)", text)) / MB for key in ("rbytes", "wbytes")]
+    return None
+
+
+def memory_peak(cgroup):
+    with contextlib.suppress(OSError):
+        return int(slurp(cgroup + "/memory.peak")) / MB
+    return None
 
 
 def tell(pid, sig):

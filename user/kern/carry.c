@@ -643,6 +643,8 @@ int kern_carry_run(struct kern *k, struct carry *c)
 	kern__track_self(k);
 	kern__calibrate(k);
 	err = kern__attach(k);
+	if (!err && c->link[P_FREED] >= 0) /* they may not have seen the last switch of one */
+		err = kern_attach_one(k, P_FREED);
 	if (err)
 		return err;
 	from = clock__boot_ns();

@@ -319,7 +319,10 @@ static int take_over(struct kern *k)
 	k->opts.raw_tp = k->control->raw_tp;
 	k->taken_over = true;
 	kern_rest_taken_over(k);
-	return kern_pmu_restore(k);
+	err = kern_pmu_restore(k);
+	if (!err && k->control->attached_ns) /* what rested, and what goes with its process */
+		err = kern__attach(k);
+	return err;
 }
 
 static int open_fresh(struct kern *k)

@@ -297,9 +297,22 @@ def sum_of(path, name):
     return sum(total(rows, c) for c in rows.dtype.names if c not in ("ElapsedTime", "EpochTime", "TimeNS"))
 
 
+def idle_hand_over():
+    """Of a jobprofd that has no step: one that begins and is over before the next jobprofd is there."""
+    d, job, account = RootedDaemon("idle", INTERVAL).start(), new_job(), os.path.join(tmpdir("acct"), "account")
+    d.end(signal.SIGUSR1)
+    os.makedirs(os.path.dirname(d.v2_step(job, 0)))
+    Stepd(job, 0, [tool("jphold"), "-o", account, "spin=0.1"], v2_task(d.v2_step(job, 0))).end()
+    d.start()
+    path = d.file(job, 0)
+    is_true("an idle jobprofd leaves: what begins and ends meanwhile is counted",
+            approx(whole(path, "Tasks/0", "CPUTime"), *own_cpu(read_account(account), 0.001, 0.004)), attrs_of(path))
+    d.end()
+
+
 def what_a_restart_loses():
     """Nothing; upgrade.py has what cannot go on."""
-    together([lambda name=name: killed_and(name) for name in BETWEEN])
+    together([lambda name=name: killed_and(name) for name in BETWEEN] + [idle_hand_over])
 
 
 def settings_and_instants():

@@ -152,6 +152,9 @@ def damaged_journals():
     empty = d.state + "/steps/1_0_x.h5.1.journal"
     text = d.state + "/steps/2_0_x.h5.1.journal"
     open(empty, "w").close()
+    first = d.state + "/steps/7_0_x.h5.1.journal"
+    with open(whole, "rb") as f, open(first, "wb") as to:
+        to.write(f.read(first_frame_end(whole) - 5))
     with open(text, "w") as f:
         f.write("this is not a journal at all, only somebody's notes\n" * 20)
     unborn = [d.state + "/steps/5_0_x.h5.1.journal.new", d.state + "/runs/5_0_x.h5.1.journal.new"]
@@ -171,7 +174,7 @@ def damaged_journals():
     for job, what in ((jobs[1], "bytes flipped in the middle"), (jobs[2], "no damage")):
         rows = task_rows(d.file(job, 0))
         is_true("journal with %s: its rows are in the file" % what, len(rows) >= 5, "%d" % len(rows))
-    is_true("journals whose makers were killed: gone", not any(os.path.exists(p) for p in unborn),
+    is_true("journals whose makers were killed: gone", not any(os.path.exists(p) for p in unborn + [first]),
             d.journals() + d.journals("runs"))
     is_true("a journal that a jobprof run may be making: left", os.path.exists(young), young)
     is_true("journal that is a link: not followed", open("/etc/passwd", "rb").read() == passwd, "changed")

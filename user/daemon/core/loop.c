@@ -391,8 +391,11 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 	uint64_t end = clock__boot_ns() + seconds * NSEC_PER_SEC;
 	struct step *s;
 
-	if (d->handover)
+	if (d->handover) {
+		if (d->env.families) /* a step may begin before the next one is there */
+			kernel_watch__attach(d->env.k);
 		return;
+	}
 	daemon_sync_steps(d);
 	d->finishing = true;
 	for (s = d->steps; s; s = s->next)

@@ -32,6 +32,7 @@ struct scan {
 	size_t saved_len;
 	char boot[64];
 	bool ended;
+	bool unbegun; /* has no whole frame, and no row in what there is */
 	bool foreign; /* has series that we do not know */
 	struct column_set sets[COUNTED_KINDS];
 	struct external_series external; /* what of them must go on as it was */
@@ -97,6 +98,8 @@ static int scan_journal(const struct step_env *env, const char *path, struct pub
 			sc->saved_len = rec.blob_len;
 		}
 	}
+	sc->unbegun = !err && journal_reader__end(r) == JOURNAL_HEADER_SIZE &&
+		      !journal_reader__torn_rows(r);
 	if (!err && (!p->name[0] || !p->dir[0] || !str__safe_name(p->name)))
 		err = -EBADMSG;
 	journal_reader__free(r);
@@ -251,7 +254,7 @@ static void close_journal(const char *path, const char *reason)
 	journal__free(j);
 }
 
-/* The journal has no record: the process that made it was killed before the first one. */
+/* The journal has no header: the process that made it was killed before that. */
 static bool is_empty(const char *path)
 {
 	struct stat st;
@@ -273,7 +276,8 @@ static struct step *take_up_journal(const struct step_env *env, const char *path
 		return NULL; /* another daemon, or a jobprof run, is at work on it */
 	publication__end(p); /* what continues or completes the journal locks it for itself */
 	err = scan_journal(env, path, p, &sc);
-	if (err && is_empty(path)) {
+	if (err && (sc.unbegun || is_empty(path))) {
+		log_info("%s has no row, as its writer ended when it began it: removed", path);
 		unlink(path);
 		p->name[0] = 0;
 	} else if (err) {
