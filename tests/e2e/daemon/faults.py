@@ -30,7 +30,7 @@ import serve
 INTERVAL = 0.2
 REPORTS = 25  # of each, at most
 FINDINGS = 20  # of each kind are printed
-MERGED_S = 300  # after the last job, on a machine that has more to do
+READY_S, MERGED_S = 200, 300  # at most, on a machine that has more to do: a start, and all files after the last job
 LANES = 4  # jobprofds that faults meet at the same time
 SECONDS = 700  # of the long run at most, but for what is under way then; with the end 20 minutes
 
@@ -108,7 +108,7 @@ class Lane(threading.Thread):
             self.nap(0.3)
             self.d.end(signal.SIGKILL)
             self.d.spawn()
-        self.d.ready()
+        self.d.ready(READY_S)
 
     def kill(self, between=lambda: None):
         self.d.end(signal.SIGKILL)
