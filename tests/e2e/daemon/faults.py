@@ -262,11 +262,9 @@ class Lane(threading.Thread):
 
     def finish(self):
         """All jobs have ended, and no fault comes any more. Returns what is left over."""
-        lacks = []
         with contextlib.suppress(Failed):
-            wait_until(lambda: not self.d.journals() and not lacks.clear() and not lacks.extend(self.lacking()) and not lacks,
-                       MERGED_S, "the files")
-        for w in lacks:
+            wait_until(lambda: not self.d.journals() and not self.lacking(), MERGED_S, "the files")
+        for w in self.lacking():
             self.works.remove(w)
             self.problems.append("no file, or no merge, of %d_%d: %s" % (w.job, w.step, self.d.known_of("%d_%d_%s.h5" % (w.job, w.step, self.d.name))))
         try:
@@ -488,7 +486,7 @@ def quarter(d, index, site):
 @in_full
 def a_day():
     """Memory, descriptors and the kernel's objects are what they were after its first quarter."""
-    d, index = RootedDaemon("day", 0.1, AutoMerge="yes", PublishInterval="1", LogLevel="info").start(), Index()
+    d, index = RootedDaemon("day", 0.1, MaxSlots="512", AutoMerge="yes", PublishInterval="1", LogLevel="info").start(), Index()
     index.dirs = [d.hdf5]
     index.start()
     site = serve.Server("--database", index.path)
