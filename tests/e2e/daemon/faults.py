@@ -85,7 +85,9 @@ class Lane(threading.Thread):
     def run(self):
         began = time.monotonic()
         try:
-            self.d.start()
+            self.d.configure()
+            self.d.spawn()
+            self.d.ready(READY_S)
             for t in self.makers:
                 t.start()
             for kind in self.kinds(self):
