@@ -60,14 +60,21 @@ static bool users_differ(const struct row *old, const struct row *r,
 	return a && b && !is_nameless(old) && !is_number(a) && !is_number(b) && strcmp(a, b) != 0;
 }
 
-/* Whether the profile is of Slurm's run. The middle of what it saw is in one run only, however soon
- * the next one follows. */
-static bool covers(const struct row *of_slurm, const struct row *of_profile)
+static bool is_in(double time, const struct row *of_slurm, double late_s)
 {
-	const double middle = (of_profile->number[INDEX_start] + end_of(of_profile)) / 2;
+	return time >= of_slurm->number[INDEX_start] - ROUND_S && time <= end_of(of_slurm) + late_s;
+}
 
-	return middle >= of_slurm->number[INDEX_start] - ROUND_S &&
-	       middle <= end_of(of_slurm) + ROUND_S;
+/* How surely the profile is of Slurm's run. The middle of what it saw is in one run only, however
+ * soon the next one follows. But the profile of a job that ended while there was no jobprofd ends
+ * when there was one again: it is of the run that it began in. */
+static int covers(const struct row *of_slurm, const struct row *of_profile)
+{
+	const double start = of_profile->number[INDEX_start];
+
+	if (is_in((start + end_of(of_profile)) / 2, of_slurm, ROUND_S))
+		return 2;
+	return is_in(start, of_slurm, 0);
 }
 
 static bool is_other_restart(const struct row *a, const struct row *b)
@@ -81,22 +88,24 @@ static bool is_slurms(const struct row *r)
 }
 
 /*
- * Whether both are the same run of a job, whoever its user is: 2: surely; 1: by their times; 0: no.
- * A job that is requeued keeps its number, and so does one that changes its size, for which Slurm
- * has a row per size.
+ * Whether both are the same run of a job, whoever its user is: 3: surely; 2, 1: by their times; 0:
+ * no. A job that is requeued keeps its number, and so does one that changes its size, for which
+ * Slurm has a row per size.
  */
 static int likeness(const struct row *old, const struct row *r, const struct index_source *from)
 {
 	const bool was_slurm = is_slurms(old), is_slurm = from->source & ROW_SOURCE_SLURM;
 
 	if (old->number[INDEX_start] == r->number[INDEX_start])
-		return 2;
+		return 3;
 	if (was_slurm && is_slurm)
 		return 0;
 	if (was_slurm || is_slurm)
 		return covers(was_slurm ? old : r, was_slurm ? r : old);
-	return !is_other_restart(old, r) && old->number[INDEX_start] <= end_of(r) &&
-	       r->number[INDEX_start] <= end_of(old);
+	if (is_other_restart(old, r) || old->number[INDEX_start] > end_of(r) ||
+	    r->number[INDEX_start] > end_of(old))
+		return 0;
+	return 2;
 }
 
 enum { INSERT, UPDATE, FIND };

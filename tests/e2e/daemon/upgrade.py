@@ -58,7 +58,7 @@ class Load:
             rows, account = task_rows(self.d.path(self.jobs[kind], 0)), read_account("%s/%s" % (self.dir, kind))
             # waits before it comes to its cgroup, and after its account, are in one of them only
             is_near("%s, %s: run delay is schedstat's" % (name, kind), rows["RunDelay"].sum(),
-                    account["schedstat.delay_ns"] / 1e9, 0, 0.06)
+                    account["schedstat.delay_ns"] / 1e9, 0.002, 0.06)
             ours = int(rows["VolSwitches"].sum() + rows["InvolSwitches"].sum())
             kernel = int(account["self.nvcsw"] + account["self.nivcsw"])
             is_true("%s, %s: switches are the kernel's" % (name, kind), -20 <= ours - kernel <= 20, (ours, kernel))

@@ -327,6 +327,9 @@ def both_kinds():
     # of the first alone
     jobs += [job(31, T0, 100, User=me, State="REQUEUED"), job(31, T0 + 103, 100, User=me)]
     profile(d, 31, T0, 98)
+    # it ended while there was no jobprofd
+    jobs += [job(32, T0, 100, User=me)]
+    profile(d, 32, T0 + 1, 4000)
     return jobs, d
 
 
@@ -350,6 +353,7 @@ def any_order_gives_the_same_rows():
     is_equal("one of profiles alone", rows(dbs[0], "sources", table="job WHERE job_id = 77"), [(2,)])
     is_equal("each profile is of its run", rows(dbs[0], "job_id", "start", "sources", table="job WHERE job_id IN (30, 31)"),
              [(30, T0, 1), (30, T0 + 103, 3), (31, T0, 3), (31, T0 + 103, 1)])
+    is_equal("a profile that ends long after its job", rows(dbs[0], "sources", "start", "elapsed_s", table="job WHERE job_id = 32"), [(3, T0, 100)])
     is_equal("Slurm's word counts", rows(dbs[0], "name", table="job WHERE job_id = 1"), [("job1",)])
 
 

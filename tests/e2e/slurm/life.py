@@ -8,6 +8,7 @@ cgroup v1 and v2; the longest is the time limit, at which slurmctld looks every 
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from slurmlib import *
+from metricslib import Exporter, of
 
 other = None  # the jobprofd that comes and goes
 nothing = None  # one that is asked for nothing
@@ -301,6 +302,39 @@ def comings_and_goings(clusters):
     reboot(clusters)
 
 
+def replaced_while_it_asks():
+    """A jobprofd that leaves when all rows of a job are written, and Slurm has yet to say how the job ended: the next one adds no row, and counts
+    nothing twice."""
+    top = tmpdir("epilog")
+    with open(top + "/epilog", "w") as f:
+        f.write("#!/bin/sh\nuntil [ -e %s/go ]; do sleep 0.1; done\n" % top)  # so long the job is COMPLETING
+    os.chmod(top + "/epilog", 0o755)
+    c, d = Cluster("v2", nodes=1, conf=["Epilog=%s/epilog" % top]), Profiler(INTERVAL).start()
+    j = c.sbatch("%s 0.3\nsleep 2\n" % tool("jpspin"))
+
+    def steps():
+        p = subprocess.run([JOBPROFD, "--status", "--json", "-c", d.conf], capture_output=True, text=True)
+        return list(json.loads(p.stdout)["steps"].values())
+
+    wait_until(lambda: steps() == [1, 0, 0], 20, "the step")
+    wait_until(lambda: steps() == [0, 1, 0], 20, "its end")
+    x, over = Exporter(d), time.time()
+    time.sleep(1)
+    is_equal("replaced while it asks: handed over", d.end(signal.SIGUSR1), 0)
+    time.sleep(2)
+    d.start()
+    open(top + "/go", "w").close()
+    path = d.get(j.id, "batch", c.nodes[0])
+    cpu, attrs = whole(path, "Step", "CPUTime"), attrs_of(path)
+    is_equal("replaced while it asks: how the job ended", [attrs.get("End Reason"), attrs.get("Job State")], ["exited", "COMPLETED"])
+    is_true("replaced while it asks: the last row is from before", table(path, "Step")["EpochTime"].max() <= over + 1 and "Restarted" not in attrs, attrs)
+    wait_until(lambda: of(x.series(), "job_cpu_seconds_total", jobid=str(j.id)) is not None, 20, "the job's metrics")
+    is_near("replaced while it asks: CPU time by the exporter", of(x.series(), "job_cpu_seconds_total", jobid=str(j.id)), cpu, 0, 0.001)
+    x.end()
+    is_equal("replaced while it asks: jobprofd's exit status", d.end(), 0)
+    c.down()
+
+
 def main():
     global other, nothing
     d = Profiler(INTERVAL)
@@ -315,11 +349,15 @@ def main():
     tests = (time_limit, cancelled, one_step_cancelled, out_of_memory, requeue, suspend, extern)
     rest = threading.Thread(target=in_modes, args=(tests, clusters, d))
     rest.start()
+    asking = [threading.Thread(target=run_one, args=(t,)) for t in chosen([replaced_while_it_asks])]
+    for t in asking:
+        t.start()
     if chosen([daemon_gone]):
         def comes_and_goes():
             comings_and_goings(clusters)
         run_one(comes_and_goes)
-    rest.join()
+    for t in (rest, *asking):
+        t.join()
     is_equal("life: nothing asked for, no file at all", os.listdir(nothing.hdf5), [])
     for p in (d, other, nothing):
         if p.proc:

@@ -88,6 +88,7 @@ static bool complete_journal(struct step *s, const struct step_env *env, bool la
 
 void step__finish(struct step *s, const struct step_env *env, const char *reason)
 {
+	job_uses__end_step(env->uses, s, env);
 	step__begin_frame(s, env);
 	step__put_end_attrs(s, env, reason);
 	kern__set_done(env->k, s->slot, true);
@@ -142,7 +143,6 @@ static void end_step(struct step_env *env, struct step *s, uint64_t now)
 	if (err)
 		log_error("cannot read the counters: %s: the last row of %s is lost",
 			  strerror(-err), s->pub.name);
-	job_uses__end_step(env->uses, s, env);
 	step__last_rows(s, env);
 	s->asks_reason = step__must_ask_squeue(s, env);
 	if (s->asks_reason)

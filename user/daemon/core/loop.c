@@ -373,10 +373,8 @@ static void wait_for_answers(struct daemon *d)
 static void finish_step(struct step *s, const struct step_env *env, const char *reason)
 {
 	step__identify(s, env, *env->steps, true);
-	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING) {
-		job_uses__end_step(env->uses, s, env);
+	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
 		step__last_rows(s, env);
-	}
 	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING || s->state == STEP_ASKING) {
 		step__finish(s, env, s->state == STEP_ASKING ? NULL : reason);
 		s->pub.next_ns = s->pub.failures = 0;

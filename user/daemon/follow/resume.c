@@ -201,7 +201,8 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 	const struct saved *v = sc->saved;
 	bool same = false;
 	uint32_t slot = find_slot(env->k, v, &same);
-	unsigned lost = same ? kern__lost(env->k) : ALL_LOST;
+	const bool closed = v->flags & SAVED_CLOSED;
+	unsigned lost = closed ? 0 : same ? kern__lost(env->k) : ALL_LOST;
 	struct step *s;
 	uint64_t cut = 0;
 
@@ -229,9 +230,10 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 		return s;
 	}
 	s->state = STEP_ACTIVE;
-	journal__attr_str(s->journal, "Restarted", restart_note(s, lost));
-	log__print(same ? LOGL_DEBUG : LOGL_WARN, "%s goes on after a restart%s", p->name,
-		   same ? "" : " (counts in between are lost)");
+	if (!closed)
+		journal__attr_str(s->journal, "Restarted", restart_note(s, lost));
+	log__print(same || closed ? LOGL_DEBUG : LOGL_WARN, "%s goes on after a restart%s", p->name,
+		   same || closed ? "" : " (counts in between are lost)");
 	return s;
 }
 

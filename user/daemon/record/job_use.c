@@ -236,7 +236,7 @@ void job_uses__look(struct job_uses *u, const struct step_env *env)
 
 	begin_look(u);
 	for (struct step *s = processes ? *env->steps : NULL; s; s = s->next)
-		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
+		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING || s->state == STEP_ASKING)
 			add_step(u, s, env, processes);
 	free(processes);
 	while (*at) {

@@ -365,6 +365,8 @@ static bool step_on_first_node(const struct step *s)
 {
 	size_t i;
 
+	if (s->first_node)
+		return true;
 	if (s->req && s->req->known && s->req->info.node_index != JPC_UNKNOWN)
 		return !s->req->info.node_index;
 	for (i = 0; s->job_env && i < ENV_ATTRS; i++)
@@ -597,7 +599,8 @@ void job_attrs__take(struct step *s, const struct step_env *env, uint64_t now_ns
 	if (s->facts_journaled || !is_of_slurm(s, env))
 		return;
 	f = job_infos__get(env->jobs, s->ids.job_id, now_ns);
-	if (!f && step_on_first_node(s))
+	s->first_node = step_on_first_node(s);
+	if (!f && s->first_node)
 		job_infos__ask(env->jobs, s->ids.job_id, s->req ? &s->req->slurmd : NULL,
 			       step__node_name(s, env->node_name), now_ns);
 	if (!f)

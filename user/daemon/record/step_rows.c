@@ -425,7 +425,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	unsigned n = 0;
 	int kind;
 
-	if (s->state != STEP_ACTIVE && s->state != STEP_ENDING)
+	if (s->closed || (s->state != STEP_ACTIVE && s->state != STEP_ENDING))
 		return;
 	step__collect_slots(s, snapshot__slots(env->snap));
 	step__begin_frame(s, env);

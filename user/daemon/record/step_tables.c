@@ -173,7 +173,8 @@ void step__put_state(struct step *s, struct kern *k)
 	v->own_freq = s->own_freq;
 	v->unread = s->unread;
 	v->loss = s->loss;
-	v->asked = s->asked && !s->unanswered;
+	v->flags = (s->asked && !s->unanswered ? SAVED_ASKED : 0) |
+		   (s->closing ? SAVED_CLOSED : 0) | (s->first_node ? SAVED_FIRST_NODE : 0);
 	memcpy(v->interval_ns, s->interval_ns, sizeof(v->interval_ns));
 	v->ids = s->ids;
 	v->others0 = s->others0;
@@ -257,7 +258,9 @@ int step_state__restore(struct step *s, const struct saved *v, size_t len, unsig
 		s->cg = cgroup_files__new(&v->cgroup_base);
 	s->others0 = v->others0;
 	totals__forget(&s->others0, lost); /* those of slot 0 began at zero, too */
-	s->asked = same && v->asked;
+	s->asked = same && v->flags & SAVED_ASKED;
+	s->closed = v->flags & SAVED_CLOSED;
+	s->first_node = v->flags & SAVED_FIRST_NODE;
 	return restore_tables(s, v, len, lost);
 }
 

@@ -21,6 +21,10 @@ int step__declare_table(struct step *s, struct table *t);
 
 #define STATE_VERSION 13
 
+#define SAVED_ASKED	 1u /* about processes that ran before, and all answers have come */
+#define SAVED_CLOSED	 2u /* the last rows are in the journal: only what Slurm says is missing */
+#define SAVED_FIRST_NODE 4u /* of its job's nodes this is the first */
+
 /* The content of J_STATE: this, then for every table its head and, if it has readings of its own,
  * the one from which its next row counts (journal/zero_suppress.h). */
 struct saved {
@@ -36,7 +40,7 @@ struct saved {
 	uint32_t families;
 	uint32_t own_freq;
 	uint32_t unread;
-	uint32_t asked; /* processes that ran before were asked about, and all answers have come */
+	uint32_t flags; /* SAVED_* */
 	uint64_t interval_ns[ALL_KINDS];
 	struct cgroup_ids ids;
 	struct step_loss loss;

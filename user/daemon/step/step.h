@@ -237,6 +237,8 @@ struct step {
 	bool user_seen;		    /* it had a process that was no daemon of root */
 	bool unused;	      /* NEW, and an extern step in which no program of its user was seen */
 	bool closing;	      /* its frame must be written, because there is no next row */
+	bool first_node;      /* this is its job's first node, as far as known */
+	bool closed;	      /* an earlier jobprofd has written its last rows */
 	bool full_logged;     /* it was logged that rows are left out: full_ns */
 	bool unwritable;      /* the last write to the journal failed */
 	bool unnamed;	      /* the journal is open, and not at its path */
