@@ -19,7 +19,8 @@ struct jp_task {
 	u32 slot;
 	u32 next_slot;
 	u16 flags;
-	u16 ready; /* 1 when all else is filled in; 0 while its first slot is being given */
+	u8 ready; /* 1 when all else is filled in; 0 while its first slot is being given */
+	u8 ended; /* of a leader: a thread was the last of its process */
 	u32 pcount;
 	u64 cpu_ns;
 	u64 move_cpu_ns; /* run time when next_slot was asked for */
