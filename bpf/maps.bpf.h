@@ -19,8 +19,7 @@ struct jp_task {
 	u32 slot;
 	u32 next_slot;
 	u16 flags;
-	u8 ready; /* 1 when all else is filled in; 0 while its first slot is being given */
-	u8 ended; /* of a leader: a thread was the last of its process */
+	u16 ready; /* 1 when all else is filled in; 0 while its first slot is being given */
 	u32 pcount;
 	u64 cpu_ns;
 	u64 move_cpu_ns; /* run time when next_slot was asked for */
@@ -83,7 +82,7 @@ struct jp_task {
 	u64 comm_write_bytes;
 	u64 launched; /* result of env_rank() for its program, or JP_UNSEEN */
 	u32 envc;     /* variables of a child whose environment named no rank, 0: none was seen */
-	u32 pad;
+	u32 ended;    /* 1, of a leader: a thread was the last of its process */
 };
 #define JP_UNSEEN	~0ull /* the program began before it was seen */
 #define JP_TASK_LINEAGE 1     /* its slot follows descent, not the cgroup, inside its step */
