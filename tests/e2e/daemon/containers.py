@@ -11,7 +11,7 @@ from daemonlib import *
 from netlib import need
 
 main = tree = None
-SETTLE = 0.6
+SETTLE = 1
 CAP_SYS_RESOURCE = 24
 PHASES = {"first_phase", "second_phase", "third_phase"}
 
@@ -113,12 +113,12 @@ def one(name, runtime, user="root"):
     env = ["env", "JOBPROF_SOCKET=" + main.settings["Socket"], "HOME=" + folder]
     s = Stepd(job, 0, [*env, *runtime(root), "/bin/sh", "-c", script],
               v2_task(tree.job(job) + "/step_0", ["-u", pwd.getpwnam(user).pw_uid]))
-    try:
-        h.wait()
-    except Failed:
+    wait_until(lambda: h._parked() or s.proc.poll() is not None, 60, "the container to begin")
+    if s.proc.poll() is not None:
         if "hybrid mode not supported" in s.out():
             raise Skipped("crun: " + s.out().strip())
         raise Failed("it did not begin: " + s.out())
+    h.wait()
     w = Window([h], SETTLE)
     h.go()
     is_equal(name + ": its status", s.end(), 0)
