@@ -647,8 +647,8 @@ static void merge_bins(struct binner *b, const struct binner *other, enum quanti
 	else if (max)
 		b->total[q] = fmax(b->total[q], other->total[q]);
 	else if (gauge) /* the highest row may be higher than the mean of its bin */
-		b->total[q] = highest(q, fmax(b->total[q], other->total[q]),
-				      isnan(held) ? peak : held);
+		b->total[q] =
+			highest(q, fmax(b->total[q], other->total[q]), isnan(held) ? peak : held);
 	else
 		b->total[q] = known__sum(b->total[q], other->total[q]);
 }

@@ -136,7 +136,7 @@ def try_kernel(kernel, cgroups, found):
 
 
 def refused():
-    p = boot(OLD, "v2", "jobprofd -f 2>&1; echo status $?; jobprofd --check 2>&1 | grep -w NO; jobprof run true 2>&1")
+    p = boot(OLD, "v2", "cd /tmp; jobprofd -f 2>&1; echo status $?; jobprofd --check 2>&1 | grep -w NO; jobprof run true 2>&1")
     said = p.stdout.splitlines()
     is_true(OLD + " is refused in one line", len(said) > 2 and re.search(r"kernel 5\.10\S* is too old", said[0]) and
             said[1].startswith("status ") and said[1] != "status 0" and "too old" in said[-1], p.stdout + p.stderr[-300:])
