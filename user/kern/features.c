@@ -40,30 +40,6 @@ bool kern_is_old(char *release, size_t len)
 	       (major < OLDEST_MAJOR || (major == OLDEST_MAJOR && minor < OLDEST_MINOR));
 }
 
-/* libbpf 1.1 takes a refusal in newer kernels' words, the last ones here, for success. */
-int kern_has_helper(enum bpf_prog_type type, enum bpf_func_id helper)
-{
-	static const char *const refusals[] = {"unknown func", "invalid func", "cannot use helper"};
-	const struct bpf_insn insns[] = {
-		{.code = BPF_JMP | BPF_CALL, .imm = (int)helper},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	char log[4096] = "";
-	LIBBPF_OPTS(bpf_prog_load_opts, o, .log_level = 1, .log_buf = log, .log_size = sizeof(log));
-	int fd = bpf_prog_load(type, "jp_try", "GPL", insns, sizeof(insns) / sizeof(insns[0]), &o);
-
-	if (fd >= 0) {
-		close(fd);
-		return 1;
-	}
-	if (!log[0])
-		return errno == EPERM ? -EPERM : 0;
-	for (unsigned i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
-		if (strstr(log, refusals[i]))
-			return 0;
-	return 1; /* the verifier misses its arguments */
-}
-
 static int has_release(const struct probe *p, const struct btf *btf, char *detail, size_t len)
 {
 	return !kern_is_old(detail, len);
