@@ -149,9 +149,9 @@ static __always_inline int command_exec(struct task_struct *p, struct jp_task *t
 	return 0;
 }
 
-/* A thread is ending; its times are added when it has left the CPU. For the memory see
- * left_by_exit(). */
-static __always_inline int command_exit(struct task_struct *p, struct jp_task *t)
+/* A thread is ending, the last of its process or not; its times are added when it has left the CPU.
+ * For the memory see left_by_exit(). */
+static __always_inline int command_exit(struct task_struct *p, struct jp_task *t, bool last)
 {
 	u64 maxrss = BPF_CORE_READ(p, signal, maxrss), pages = 0;
 	u32 step = command_step(t->next_slot);
@@ -163,7 +163,7 @@ static __always_inline int command_exit(struct task_struct *p, struct jp_task *t
 	c = command_make(t, step);
 	if (!c)
 		return 0;
-	if (BPF_CORE_READ(p, signal, live.counter) == 0) {
+	if (last) {
 		__sync_fetch_and_add(&c->processes, 1);
 		if (maxrss > t->maxrss)
 			pages = maxrss;

@@ -30,11 +30,24 @@ static __always_inline void left_peak(struct jp_acct *a, u64 pages)
 	raise(&a->exit_peak, pages);
 }
 
-/* Whether the process ends with this thread: signal_struct.live has dropped to 0 before the
- * tracepoint. */
+/*
+ * Whether the process ends with this thread, which is said of one thread. signal_struct.live has
+ * dropped to 0 before the tracepoint, and before 6.16 long before: a thread that has woken up who
+ * waits for it there is often overtaken by the others, and comes when live is 0, too.
+ */
 static __always_inline bool group_exits(struct task_struct *p)
 {
-	return BPF_CORE_READ(p, signal, live.counter) == 0;
+	struct jp_task *lead;
+
+	if (BPF_CORE_READ(p, signal, live.counter))
+		return false;
+	lead = stored(p->group_leader);
+	if (!lead)
+		return true;
+	if (lead->ended)
+		return false;
+	lead->ended = 1;
+	return true;
 }
 
 /*
@@ -84,14 +97,14 @@ static __noinline int left_memory(struct mm_struct *mm, struct jp_acct *a)
  * peak that has grown since the last exec, for maxrss also holds the programs before that exec.
  */
 static __always_inline void left_by_exit(struct task_struct *p, const struct jp_task *t,
-					 struct jp_acct *a)
+					 struct jp_acct *a, bool last)
 {
 	u64 maxrss = BPF_CORE_READ(p, signal, maxrss);
 	struct jp_left *left = left_in(a);
 	struct mm_struct *mm = BPF_CORE_READ(p, mm);
 
 	raise(&left->threads, BPF_CORE_READ(p, signal, live.counter) + 1);
-	if (!group_exits(p))
+	if (!last)
 		return;
 	if (!mm) {
 		if (maxrss > t->maxrss)

@@ -565,6 +565,7 @@ int BPF_PROG(jp_exit, struct task_struct *p)
 	struct signal_struct *sig = p->signal;
 	struct jp_slot *info;
 	struct jp_acct *a;
+	bool last;
 	u32 slot;
 
 	if (!t)
@@ -574,13 +575,14 @@ int BPF_PROG(jp_exit, struct task_struct *p)
 	info = slot_info(slot);
 	if (!a || !info)
 		return 0;
+	last = group_exits(p);
 	t->flags |= JP_TASK_EXITED;
 	acct_retire(p, t);
 	ADD(a, exits, 1);
 	ADD(a, life_events, 1);
-	left_by_exit(p, t, a);
-	command_exit(p, t);
-	if (!group_exits(p))
+	left_by_exit(p, t, a, last);
+	command_exit(p, t, last);
+	if (!last)
 		return 0;
 	info->left_ns = bpf_ktime_get_boot_ns();
 	if (BPF_CORE_READ(sig, oom_mm))

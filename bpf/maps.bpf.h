@@ -82,7 +82,7 @@ struct jp_task {
 	u64 comm_write_bytes;
 	u64 launched; /* result of env_rank() for its program, or JP_UNSEEN */
 	u32 envc;     /* variables of a child whose environment named no rank, 0: none was seen */
-	u32 pad;
+	u32 ended;    /* 1, of a leader: a thread was the last of its process */
 };
 #define JP_UNSEEN	~0ull /* the program began before it was seen */
 #define JP_TASK_LINEAGE 1     /* its slot follows descent, not the cgroup, inside its step */

@@ -14,11 +14,12 @@ double task_measure__wall_s(const struct model_task *t)
 	return model_table__span_s(&t->rows);
 }
 
+/* Slurm's column has 0 where no process lived: no peak. */
 static double highest_mb(const struct model_table *t, const char *mb, const char *kib)
 {
 	double peak = column_stats__max(t, mb), rss = column_stats__max(t, kib) / 1024;
 
-	return isnan(peak) || rss > peak ? rss : peak;
+	return rss > 0 && !(rss <= peak) ? rss : peak;
 }
 
 /* A task's CPUs are held until the step ends. */

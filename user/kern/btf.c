@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Types (BTF): the kernel's, which are open while the features of this kernel are probed, and those
- * of the maps. */
+ * of the maps. Helpers that this kernel's programs may call. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -115,4 +116,28 @@ bool kern_has_enumerator(const struct btf *btf, const char *type, const char *na
 		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
 			return true;
 	return false;
+}
+
+/* libbpf 1.1 takes a refusal in newer kernels' words, the last ones here, for success. */
+int kern_has_helper(enum bpf_prog_type type, enum bpf_func_id helper)
+{
+	static const char *const refusals[] = {"unknown func", "invalid func", "cannot use helper"};
+	const struct bpf_insn insns[] = {
+		{.code = BPF_JMP | BPF_CALL, .imm = (int)helper},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	char log[4096] = "";
+	LIBBPF_OPTS(bpf_prog_load_opts, o, .log_level = 1, .log_buf = log, .log_size = sizeof(log));
+	int fd = bpf_prog_load(type, "jp_try", "GPL", insns, sizeof(insns) / sizeof(insns[0]), &o);
+
+	if (fd >= 0) {
+		close(fd);
+		return 1;
+	}
+	if (!log[0])
+		return errno == EPERM ? -EPERM : 0;
+	for (unsigned i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+		if (strstr(log, refusals[i]))
+			return 0;
+	return 1; /* the verifier misses its arguments */
 }

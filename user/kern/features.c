@@ -40,33 +40,6 @@ bool kern_is_old(char *release, size_t len)
 	       (major < OLDEST_MAJOR || (major == OLDEST_MAJOR && minor < OLDEST_MINOR));
 }
 
-/* libbpf 1.1 takes a refusal in newer kernels' words for success. */
-int kern_can_read(void)
-{
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_10},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = -8},
-		{.code = BPF_ALU64 | BPF_ADD | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_2},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = 8},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3},
-		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "jp_try", "GPL", insns,
-			       sizeof(insns) / sizeof(insns[0]), NULL);
-
-	if (fd < 0)
-		return errno == EPERM ? -EPERM : 0;
-	close(fd);
-	return 1;
-}
-
-static int has_memory(const struct probe *p, const struct btf *btf, char *detail, size_t len)
-{
-	return kern_can_read();
-}
-
 static int has_release(const struct probe *p, const struct btf *btf, char *detail, size_t len)
 {
 	return !kern_is_old(detail, len);
@@ -86,7 +59,7 @@ static int has_map(const struct probe *p, const struct btf *btf, char *detail, s
 
 static int has_helper(const struct probe *p, const struct btf *btf, char *detail, size_t len)
 {
-	return libbpf_probe_bpf_helper(p->arg2, p->arg, NULL);
+	return kern_has_helper(p->arg2, p->arg);
 }
 
 static int has_tracepoint(const struct probe *p, const struct btf *btf, char *detail, size_t len)
@@ -227,8 +200,8 @@ static const struct probe probes[] = {
 	 BPF_MAP_TYPE_RINGBUF, 0, NULL},
 	{"queue", "map type probed", "nothing works (4.20)", true, has_map, BPF_MAP_TYPE_QUEUE, 0,
 	 NULL},
-	{"kernel's memory", "program tried", "nothing works (lockdown=confidentiality)", true,
-	 has_memory, 0, 0, NULL},
+	{"kernel's memory", "helper probed", "nothing works (lockdown=confidentiality)", true,
+	 has_helper, BPF_FUNC_probe_read_kernel, BPF_PROG_TYPE_RAW_TRACEPOINT, NULL},
 	{"sched_switch", "BTF of the tracepoint", "raw tracepoint: late threads wait for a sweep",
 	 false, has_tracepoint, 0, 0, "sched_switch"},
 	{"cgroup_mkdir", "BTF of the tracepoint", "nothing works", true, has_tracepoint, 0, 0,

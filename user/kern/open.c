@@ -144,8 +144,7 @@ static void choose_programs(struct kern *k, struct jobprof *s)
 	kern_region_load(k, s->progs.jp_cross);
 	/* needed only where RSS is kept per CPU, and then bpf_map_lookup_percpu_elem exists;
 	 * helpers are not probed for tracing programs, raw tracepoints have the same */
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_map_lookup_percpu_elem,
-				    NULL) != 1)
+	if (kern_has_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_map_lookup_percpu_elem) != 1)
 		bpf_program__set_autoload(s->progs.jp_percpu, false);
 }
 
@@ -195,7 +194,7 @@ static const char *advice(int err)
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		return "the kernel has no BTF: use one built with CONFIG_DEBUG_INFO_BTF, or --btf "
 		       "FILE";
-	if (!kern_can_read())
+	if (!kern_has_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_probe_read_kernel))
 		return "lockdown=confidentiality keeps BPF from the kernel's memory: boot with "
 		       "integrity";
 	if (err == -ENOMEM)

@@ -4,6 +4,8 @@
 #ifndef JP_KERN_PROBE_H
 #define JP_KERN_PROBE_H
 
+#include <linux/bpf.h>
+
 #include "bpf/jobprof.h"
 #include "kern/kern.h"
 
@@ -12,8 +14,8 @@ struct btf;
 /* Whether the kernel is older than all that jobprof was tried on; release: its own name for itself.
  */
 bool kern_is_old(char *release, size_t len);
-/* Whether programs may read the kernel's memory, by trying it: 1, 0, -EPERM. */
-int kern_can_read(void);
+/* Whether programs of a type may call a helper, by trying it: 1, 0, -EPERM. */
+int kern_has_helper(enum bpf_prog_type type, enum bpf_func_id helper);
 /* Opens k->btf, which is NULL if the kernel has no BTF. -EINVAL: the file of the configuration is
  * not BTF. */
 int kern_btf_open(struct kern *k);

@@ -13,8 +13,7 @@
 bool kern_has_registers(void)
 {
 	/* helpers are not probed for tracing programs, raw tracepoints have the same */
-	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_task_pt_regs, NULL) ==
-	       1;
+	return kern_has_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_task_pt_regs) == 1;
 }
 
 bool kern_can_cast(const struct btf *btf)

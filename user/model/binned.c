@@ -492,6 +492,12 @@ static void end_rest(struct binner *b, enum quantity q)
 	b->seen_s[q] = b->unseen_s[q] = 0;
 }
 
+/* No process has no memory: 0 is of instants at which none lived, and no peak. */
+static double highest(enum quantity q, double a, double b)
+{
+	return fmax(a, quantity_infos[q].how == BINNED_HELD && !(b > 0) ? NAN : b);
+}
+
 static void add_quantity(struct binner *b, const struct block *k, enum quantity q)
 {
 	bool gauge = quantity__is_gauge(q);
@@ -499,7 +505,7 @@ static void add_quantity(struct binner *b, const struct block *k, enum quantity 
 
 	values_of(k, b->cores, q, v);
 	for (unsigned i = 0; i < k->n; i++)
-		b->total[q] = gauge ? fmax(b->total[q], v[i]) : known__sum(b->total[q], v[i]);
+		b->total[q] = gauge ? highest(q, b->total[q], v[i]) : known__sum(b->total[q], v[i]);
 	if (gauge)
 		add_gauge(b, q, v);
 	else if (quantity_infos[q].how == BINNED_COUNTED)
@@ -641,7 +647,8 @@ static void merge_bins(struct binner *b, const struct binner *other, enum quanti
 	else if (max)
 		b->total[q] = fmax(b->total[q], other->total[q]);
 	else if (gauge) /* the highest row may be higher than the mean of its bin */
-		b->total[q] = fmax(fmax(b->total[q], other->total[q]), isnan(held) ? peak : held);
+		b->total[q] =
+			highest(q, fmax(b->total[q], other->total[q]), isnan(held) ? peak : held);
 	else
 		b->total[q] = known__sum(b->total[q], other->total[q]);
 }

@@ -236,6 +236,11 @@ def page_leaves_out_what_is_not():
     is_true("page: and named with --all", re.search(r"^Unknown Columns: .*\bTcpRetrans\b", text, re.M), text)
     text = show(make("7_0_n1.h5", without=(), given=dict(PLAIN, Opens=2, Closes=1 / 7))[0])
     is_equal("page: files", line_of(text, "files"), "opened 14, closed 1")
+    path = make("8_0_n1.h5", without=(), given=dict(PLAIN, RSS=0, PeakMB=NAN))[0]
+    text = show(path)
+    is_true("page: 0 in a column without NaN is no peak", not re.search(r"^ +RSS|peak 0 |max 0 ", text, re.M), text)
+    peaks = json.loads(sh(JOBPROF, "report", "--json", path).stdout)["units"]["tasks"].get("peak_mb")
+    is_true("nor in a report", 0 not in (peaks or []), peaks)
 
 
 # Lines of families that have series of their own; of 7 rows, worked out by hand.

@@ -18,7 +18,7 @@ class Restarted:
 
     def __init__(self):
         self.d = Daemon(INTERVAL)
-        self.kinds = ("task cgroups", "task_special", "v1 freezer", "no SLURM_PROCID")
+        self.kinds = ("task cgroups", "task_special", "v1 freezer" if cgroup1_mount("freezer") else "task cgroups again", "no SLURM_PROCID")
         self.jobs = [new_job() for _ in self.kinds]
         self.hs = [Holds("01") for _ in self.kinds]
         self.ss = [self.step(i) for i in range(4)]
@@ -29,11 +29,11 @@ class Restarted:
             h.wait()
 
     def step(self, i):
-        if i == 2:
+        if i == 2 and cgroup1_mount("freezer"):
             base = tree.v1(0, self.jobs[i])
             args = ["-d", base, "-S", "-c", base + "/step_0"]
         else:
-            args = (v2_task, v2_shared, None, v2_shared)[i](tree.job(self.jobs[i]) + "/step_0")
+            args = (v2_task, v2_shared, v2_task, v2_shared)[i](tree.job(self.jobs[i]) + "/step_0")
         steps = ["park", "spin=0.3", "park"]
         for n in range(5):
             steps += ["spin=%g" % (0.3 + 0.1 * i), "sleep=0.2", "naps=%d" % (20 + i),
@@ -54,6 +54,8 @@ class Restarted:
 
 def baseline_and_restarts():
     """Taken up while they run, then three ways for jobprofd to go, with work at every moment."""
+    if not cgroup2_mount():
+        raise Skipped("cgroup v2 is not mounted")
     r = Restarted()
     d = r.d.start()
     away = {"job": new_job()}

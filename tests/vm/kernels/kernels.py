@@ -10,7 +10,8 @@
 What jobprofd --check says of each is compared with the table "features", and the instructions that the verifier
 went through (--check-bpf) with the table "instructions": a tenth more is an error. --write stores what was found.
 A machine is as slow as it has to be and its clock goes by its instructions, so that what else runs here does not
-matter: a few minutes of a CPU for each. At the end there is a table of kernels and tests."""
+matter: a few minutes of a CPU for each. At the end there is a table of kernels and tests; all that a machine said stays
+in build/vm/said-KERNEL-v1 or -v2."""
 
 import re
 import subprocess
@@ -23,10 +24,11 @@ HERE = os.path.join(ROOT, "tests", "vm", "kernels")
 KERNELS = ["%s/%s" % (k, g) for k in ("6.1", "6.12", "newest") for g in ("v1", "v2")]
 OLD = "5.10"
 # One CPU that takes turns with nobody, and room for more, as for the verifier loops over CPUs count.
-MACHINE = ["-c", "1,maxcpus=8", "-t", "1700", "-q", "-icount shift=1"]
+MACHINE = ["-c", "1,maxcpus=8", "-t", "3000", "-q", "-icount shift=1"]
 # Functions whose truth is a count of the kernel, or of the program itself, and no measured time.
-TESTS = (("accounts.py", "sched", "ways_to_read", "forks"), ("commands.py", "rusage", "names"), ("file_calls.py", "every_call"),
-         ("network.py", "calls"), ("netskb.py", "calls"), ("wait.py", "long_waits"), ("restarts.py", "baseline_and_restarts"))
+TESTS = (("accounts.py", "sched", "ways_to_read", "forks"), ("commands.py", "rusage", "names"), ("memory.py",), ("file_calls.py", "every_call"),
+         ("network.py", "calls"), ("netskb.py", "calls"), ("wait.py", "long_waits"), ("restarts.py", "baseline_and_restarts"), ("containers.py",))
+OF_DAEMON = ("restarts.py", "containers.py")
 MORE = 1.1
 COLUMN = 44
 
@@ -67,14 +69,17 @@ def write_table(name, found):
 
 
 def boot(kernel, cgroups, script):
-    return subprocess.run([ROOT + "/scripts/vm", *MACHINE, "-g", cgroups, kernel, "sh", "-c", script],
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    p = subprocess.run([ROOT + "/scripts/vm", *MACHINE, "-g", cgroups, kernel, "sh", "-c", script],
+                       stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    with open(os.path.join(ROOT, "build/vm/said-%s-%s" % (kernel, cgroups)), "w") as f:
+        f.write(p.stdout + p.stderr)
+    return p
 
 
 def guest_script():
     lines = ["echo == release; uname -r", "echo == features; jobprofd --check", "echo == instructions; jobprofd --check-bpf"]
     for script, *functions in TESTS:
-        folder = "daemon" if script == "restarts.py" else "kernel"
+        folder = "daemon" if script in OF_DAEMON else "kernel"
         lines.append("echo == %s; /usr/bin/python3 -u tests/e2e/%s/%s %s 2>&1" %
                      (script, folder, script, " ".join(functions)))
     return "\n".join(lines)
@@ -131,7 +136,7 @@ def try_kernel(kernel, cgroups, found):
 
 
 def refused():
-    p = boot(OLD, "v2", "jobprofd -f 2>&1; echo status $?; jobprofd --check 2>&1 | grep -w NO; jobprof run true 2>&1")
+    p = boot(OLD, "v2", "cd /tmp; jobprofd -f 2>&1; echo status $?; jobprofd --check 2>&1 | grep -w NO; jobprof run true 2>&1")
     said = p.stdout.splitlines()
     is_true(OLD + " is refused in one line", len(said) > 2 and re.search(r"kernel 5\.10\S* is too old", said[0]) and
             said[1].startswith("status ") and said[1] != "status 0" and "too old" in said[-1], p.stdout + p.stderr[-300:])

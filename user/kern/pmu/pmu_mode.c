@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "kern/internal.h"
+#include "kern/probe.h"
 
 /* ---- arithmetic on what reading and sampling cost, and on what a budget affords */
 
@@ -521,8 +522,7 @@ static void keep_first_set(struct pmu *p)
 
 static bool programs_can_read(struct pmu *p)
 {
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_perf_event_read_value,
-				    NULL))
+	if (kern_has_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_perf_event_read_value) == 1)
 		return true;
 	add_text(p, "off: this kernel's programs cannot read counters");
 	return false;

@@ -89,7 +89,7 @@ int kern_region_probe(const struct kern_opts *o)
 				 "functions cannot be regions here: the kernel has no uprobes "
 				 "(CONFIG_UPROBE_EVENTS): use jobprof_region_begin() of "
 				 "libjobprof");
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) != 1)
+	if (kern_has_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie) != 1)
 		return kern_fail(-EOPNOTSUPP,
 				 "functions cannot be regions here: the kernel is older than "
 				 "5.15: use jobprof_region_begin() of libjobprof");
