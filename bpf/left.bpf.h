@@ -32,9 +32,9 @@ static __always_inline void left_peak(struct jp_acct *a, u64 pages)
 
 /* Whether the process ends with this thread: signal_struct.live has dropped to 0 before the
  * tracepoint. */
-static __always_inline bool group_exits(struct task_struct *p)
+static __always_inline bool group_exits(const struct signal_struct *sig)
 {
-	return BPF_CORE_READ(p, signal, live.counter) == 0;
+	return sig->live.counter == 0;
 }
 
 /*
@@ -82,22 +82,22 @@ static __noinline int left_memory(struct mm_struct *mm, struct jp_acct *a)
 /*
  * From 6.16 exit_mm() comes after the tracepoint. Before, only maxrss shows the peak, and only a
  * peak that has grown since the last exec, for maxrss also holds the programs before that exec.
+ * before: maxrss at that exec. Called for each task that ends: a load costs less than a helper.
  */
-static __always_inline void left_by_exit(struct task_struct *p, const struct jp_task *t,
-					 struct jp_acct *a)
+static __always_inline void left_by_exit(struct task_struct *p, const struct signal_struct *sig,
+					 u64 before, struct jp_acct *a)
 {
-	u64 maxrss = BPF_CORE_READ(p, signal, maxrss);
 	struct jp_left *left = left_in(a);
-	struct mm_struct *mm = BPF_CORE_READ(p, mm);
+	struct mm_struct *mm = p->mm;
+	u64 maxrss = sig->maxrss;
 
-	raise(&left->threads, BPF_CORE_READ(p, signal, live.counter) + 1);
-	if (!group_exits(p))
+	raise(&left->threads, sig->live.counter + 1);
+	if (!group_exits(sig))
 		return;
 	if (!mm) {
-		if (maxrss > t->maxrss)
+		if (maxrss > before)
 			left_peak(a, maxrss);
-	} else if (!BPF_CORE_READ(p, vfork_done) &&
-		   maxrss > left->anon + left->file + left->shmem) {
+	} else if (!p->vfork_done && maxrss > left->anon + left->file + left->shmem) {
 		left_memory(mm, a);
 	}
 }

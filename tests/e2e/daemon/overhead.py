@@ -12,7 +12,7 @@ from daemonlib import *
 
 tree = Trees()
 TINY = 0.0001  # percent
-SURE = ["samples", "culprits", "waits", "histograms", "switches"]  # sockets and disks are idle here
+SURE = ["samples", "culprits", "waits", "histograms", "births", "switches"]  # sockets and disks are idle here
 # A column of each family that rests.
 RESTS = [("Tasks/0", "OffCPUDisk"), ("TimeBudget/0", "ThreadTime"), ("TimeBudget/0", "BlockedSleep"), ("Step", "OffCPUDisk"),
          ("Culprits/0", "System"), ("RunLatency/0", "B10"), ("Samples/0", "Samples")]
@@ -63,6 +63,22 @@ def forks(d):
     is_true("their slots are free again", wait_until(lambda: len(d.used_slots()) <= 2, 10, "slots to be free"), d.used_slots())
 
 
+def births(d):
+    """Processes whose parents have ended, that go on for some rows, and that become another program, while nobody looks at births."""
+    if not tree.v2:
+        return skip("births", "no cgroup v2")
+    script = "( (exec %s 1.5) & ) ; for i in 1 2 3 4 5 6 7 8; do (i=0; while [ $i -lt 5000 ]; do i=$((i+1)); done); done; sleep 4"
+    j = Job(d, "/bin/sh", "-c", script % tool("jpspin"))
+    time.sleep(3)
+    used = cpu_stat_ns(j.base + "/user/task_0") / 1e9
+    j.end()
+    is_near("births rest: CPU time is the cgroup's", whole(j.path, "Tasks/0", "CPUTime"), used, 0.01, 0.01)
+    with h5py.File(j.path, "r") as f:
+        names = set(f[d.name]["Commands"])
+    is_true("and programs have their names", {"sh", "sleep", "jpspin"} <= names, names)
+    is_equal("and all processes are counted", whole(j.path, "Tasks/0", "Forks"), 11)
+
+
 def all_rest():
     """With a budget that nothing fits, without one, and with it again: the rows of each time."""
     d = Daemon(0.5, OverheadBudget=TINY).start()
@@ -79,6 +95,7 @@ def all_rest():
     hold.go()
     hold.wait()
     forks(d)
+    births(d)
     kernel = kernel_account(hold.pid)
     resumed = time.time_ns()
     reload(d, OverheadBudget=0)
