@@ -318,8 +318,10 @@ static int take_over(struct kern *k)
 		return -ESTALE;
 	k->opts.raw_tp = k->control->raw_tp;
 	k->taken_over = true;
-	kern_rest_taken_over(k);
-	return kern_pmu_restore(k);
+	err = kern_pmu_restore(k);
+	if (!err)
+		kern_rest_taken_over(k);
+	return err;
 }
 
 static int open_fresh(struct kern *k)
