@@ -27,8 +27,8 @@ static __noinline int see_anew(struct task_struct *p, struct jp_task *t, u32 res
 	return 0;
 }
 
-/* Called by the sweep: the task's gap, or its time on its CPU, begins anew now, as it may not switch
- * for long. Where it does so at this very moment, the two differ by some microseconds. */
+/* Called by the sweep: the task's gap, or its time on its CPU, begins anew now, as it may not
+ * switch for long. Where it does so at this very moment, the two differ by some microseconds. */
 static __always_inline void see_gap(struct task_struct *p, struct jp_task *t, u32 resting)
 {
 	if (!works(FAM_WAIT, resting) || t->seen == resting)

@@ -369,8 +369,8 @@ static __always_inline void settle(struct task_struct *p, struct jp_cgroup *e, b
 	place(p, slot, 0, born, NULL);
 }
 
-/* The slot of a new task; t: what its maker carries. seen: it begins now; else it has lived, and its
- * maker's maker may have been asked. */
+/* The slot of a new task; t: what its maker carries. seen: it begins now; else it has lived, and
+ * its maker's maker may have been asked. */
 static __always_inline u32 slot_of_new(struct task_struct *p, struct task_struct *maker,
 				       const struct jp_task *t, u32 *flags, bool seen)
 {

@@ -8,7 +8,7 @@
 #include "kern/internal.h"
 
 /* A task may still be between exit and its last switch when its cgroup has gone. */
-#define QUIET_NS 1000000000ull
+#define QUIET_NS       1000000000ull
 #define FREED_LEAST_NS 500000000ull
 #define FREED_MOST_NS  10000000000ull
 /* The user of a step may become known later than its slots. */

@@ -152,7 +152,7 @@ def hand_over():
     hold = Hold()
     j = Job(d, *hold.cmd("park", "spin=0.2", "naps=300", "park"))
     hold.wait()
-    wait_until(lambda: all(levels(d)[k] for k in SURE) and levels(d)["switches"] == 2, 60, "all to rest")
+    wait_until(lambda: all(levels(d)[k] for k in SURE), 90, "all to rest")
     forks(d)
     hold.go()
     hold.wait()
@@ -195,7 +195,7 @@ def storms():
         for _ in range(5):
             time.sleep(2)
             costs.append(status(d)["overhead"]["percent"])
-        note("%s: %s %% when it began to rest, %s %% now; %.0f a second; %s" % (
+        print("# %s: %s %% when it began to rest, %s %% now; %.0f a second; %s" % (
             name, first, sorted(costs)[2], (count_of(count) - n) / (time.monotonic() - from_), {k: v for k, v in levels(d).items() if v}))
         is_true("%s: inside the budget" % name, sorted(costs)[2] <= 0.5, (before, costs))
         for s in jobs:

@@ -98,7 +98,8 @@ static void rest_before(struct budget *b, const struct budget_use *u, enum budge
 {
 	if (p != BUDGET_BIRTHS && p != BUDGET_SWITCHES)
 		return;
-	for (int i = p == BUDGET_BIRTHS ? BUDGET_STACKS : BUDGET_CULPRITS; i <= BUDGET_HISTOGRAMS; i++)
+	for (int i = p == BUDGET_BIRTHS ? BUDGET_STACKS : BUDGET_CULPRITS; i <= BUDGET_HISTOGRAMS;
+	     i++)
 		if (u->full_s[i] > 0)
 			b->level[i] = 1;
 }
