@@ -23,21 +23,21 @@ static __always_inline u32 command_step(u32 slot)
 	return info && !(info->flags & JP_SLOT_F_DONE) ? info->step : JP_SLOT_NONE;
 }
 
-/* The account of the task's program name, or the one of all names that have none. */
-static __noinline struct jp_command *command_find(const struct jp_task *t, u32 step)
+/* The account of a program's name, or the one of all names that have none. */
+static __noinline struct jp_command *command_find(const char *comm, u32 step)
 {
 	struct jp_acct *a = bpf_map_lookup_elem(&jp_acct, &step);
 	struct jp_command_key key = {.step = step};
 	struct jp_command *c;
 
-	__builtin_memcpy(key.comm, t->comm, sizeof(key.comm));
+	__builtin_memcpy(key.comm, comm, sizeof(key.comm));
 	c = bpf_map_lookup_elem(&jp_commands, &key);
 	return c ? c : a ? &a->other : NULL;
 }
 
 /* Finds or makes the account, in process context: at an exec, or when a thread ends. No account is
  * made for the 65th name of a step, nor when the job has its share of accounts. */
-static __noinline struct jp_command *command_make(const struct jp_task *t, u32 step)
+static __noinline struct jp_command *command_make(const char *comm, u32 step)
 {
 	struct jp_acct *a = bpf_map_lookup_elem(&jp_acct, &step);
 	struct jp_command_key key = {.step = step};
@@ -45,7 +45,7 @@ static __noinline struct jp_command *command_make(const struct jp_task *t, u32 s
 
 	if (!a)
 		return NULL;
-	__builtin_memcpy(key.comm, t->comm, sizeof(key.comm));
+	__builtin_memcpy(key.comm, comm, sizeof(key.comm));
 	c = bpf_map_lookup_elem(&jp_commands, &key);
 	if (c)
 		return c;
@@ -75,17 +75,25 @@ static __always_inline void command_bases(struct task_struct *p, struct jp_task 
 	t->comm_write_bytes = p->ioac.wchar;
 }
 
+#define COMMAND_MORE(c, t, field, n)                               \
+	do {                                                       \
+		s64 __more = (n) - ((t) ? (t)->comm_##field : 0);  \
+		if (__more > 0)                                    \
+			__sync_fetch_and_add(&(c)->field, __more); \
+	} while (0)
+
+/* t: NULL: the thread has had that name from its begin on. */
 static __always_inline void command_add(struct task_struct *p, struct jp_task *t,
 					struct jp_command *c)
 {
 	if (c) {
-		__sync_fetch_and_add(&c->cpu_ns, p->se.sum_exec_runtime - t->comm_cpu_ns);
-		__sync_fetch_and_add(&c->run_delay_ns,
-				     p->sched_info.run_delay - t->comm_run_delay_ns);
-		__sync_fetch_and_add(&c->read_bytes, p->ioac.rchar - t->comm_read_bytes);
-		__sync_fetch_and_add(&c->write_bytes, p->ioac.wchar - t->comm_write_bytes);
+		COMMAND_MORE(c, t, cpu_ns, p->se.sum_exec_runtime);
+		COMMAND_MORE(c, t, run_delay_ns, p->sched_info.run_delay);
+		COMMAND_MORE(c, t, read_bytes, p->ioac.rchar);
+		COMMAND_MORE(c, t, write_bytes, p->ioac.wchar);
 	}
-	command_bases(p, t);
+	if (t)
+		command_bases(p, t);
 }
 
 /* Stores the name of the process, which is its leader's: a thread may have one of its own. */
@@ -114,7 +122,7 @@ static __noinline int command_move(struct task_struct *p, struct jp_task *t, u32
 
 	if (was == will)
 		return 0;
-	c = was != JP_SLOT_NONE ? command_make(t, was) : NULL;
+	c = was != JP_SLOT_NONE ? command_make(t->comm, was) : NULL;
 	command_add(p, t, c);
 	if (c && p->pid == p->tgid)
 		__sync_fetch_and_add(&c->processes, 1);
@@ -138,37 +146,37 @@ static __always_inline int command_exec(struct task_struct *p, struct jp_task *t
 
 	if (step == JP_SLOT_NONE)
 		return 0;
-	c = command_make(t, step);
+	c = command_make(t->comm, step);
 	command_add(p, t, c);
 	if (c)
 		command_saw(c, (t->flags & JP_TASK_MEMORY) && maxrss > t->maxrss ? maxrss : 0);
 	command_name(p, t);
-	c = command_make(t, step);
+	c = command_make(t->comm, step);
 	if (c)
 		command_saw(c, 0);
 	return 0;
 }
 
 /* A thread is ending, the last of its process or not; its times are added when it has left the CPU.
- * For the memory see left_by_exit(). */
-static __always_inline int command_exit(struct task_struct *p, struct jp_task *t, bool last)
+ * For the memory, and before, see left_by_exit(). */
+static __always_inline int command_exit(struct task_struct *p, const struct signal_struct *sig,
+					u32 slot, const char *comm, u64 before, bool last)
 {
-	u64 maxrss = BPF_CORE_READ(p, signal, maxrss), pages = 0;
-	u32 step = command_step(t->next_slot);
-	struct mm_struct *mm = BPF_CORE_READ(p, mm);
+	u64 maxrss = sig->maxrss, pages = 0;
+	u32 step = command_step(slot);
 	struct jp_command *c;
 
 	if (step == JP_SLOT_NONE)
 		return 0;
-	c = command_make(t, step);
+	c = command_make(comm, step);
 	if (!c)
 		return 0;
 	if (last) {
 		__sync_fetch_and_add(&c->processes, 1);
-		if (maxrss > t->maxrss)
+		if (maxrss > before)
 			pages = maxrss;
-		else if (mm && !BPF_CORE_READ(p, vfork_done))
-			pages = BPF_CORE_READ(mm, hiwater_rss);
+		else if (!p->vfork_done)
+			pages = BPF_CORE_READ(p, mm, hiwater_rss); /* 0 without memory */
 	}
 	command_saw(c, pages);
 	return 0;
@@ -180,7 +188,7 @@ static __always_inline int command_end(struct task_struct *p, struct jp_task *t)
 	u32 step = command_step(t->slot);
 
 	if (step != JP_SLOT_NONE)
-		command_add(p, t, command_find(t, step));
+		command_add(p, t, command_find(t->comm, step));
 	return 0;
 }
 

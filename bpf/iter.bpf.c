@@ -5,6 +5,7 @@
  * these records are the whole use. A pass over the tasks of the node finds them all, for any number
  * of readers at once. The owner of the maps may instead ask for the tasks that it knows, by number.
  */
+#include "bpf/anew.bpf.h"
 #include "bpf/culprit.bpf.h"
 #include "bpf/rss.bpf.h"
 #include "bpf/task.bpf.h"
@@ -324,10 +325,16 @@ int jp_sweep(struct bpf_iter__task *ctx)
 	struct task_struct *p = ctx->task;
 	struct jp_cgroup *e;
 	struct jp_slot *info;
+	struct jp_task *t;
 	u32 tgid, *slot;
 
 	if (!p || is_exiting(p))
 		return 0;
+	t = stored(p);
+	if (t)
+		see_gap(p, t, resting_now());
+	else if (may_be_unseen())
+		place_unseen(p, false);
 	tgid = p->tgid;
 	slot = bpf_map_lookup_elem(&jp_adopt, &tgid);
 	if (slot) {

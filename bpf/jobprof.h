@@ -21,7 +21,7 @@
 #include "bpf/abi/slot.h"
 #include "bpf/abi/task.h"
 
-#define JP_ABI_VERSION 36
+#define JP_ABI_VERSION 37
 #define JP_ABI_FROM    34 /* since then each name means what it means now */
 
 /* Counters of the collector, one writer field each, atomic adds. */
@@ -89,6 +89,12 @@ struct jp_control {
 				   attached */
 	__u64 probe_run_ns; /* what the kernel's statistics say of that run; 0: they cannot be had
 			     */
+	/* tasks whose birth nobody has seen (bpf/task.bpf.h) */
+	__u64 ended, freed; /* how many, not counting those in jp_gone */
+	__u32 noted;	    /* entries of jp_gone */
+	__u32 descent;	    /* not 0: there are slots that tasks get by descent */
+	__u32 unseen;	    /* not 0: such tasks may live, or just have ended */
+	__u32 pad;
 };
 
 #define JP_CALLS_PAUSED (~0ull)
@@ -98,6 +104,6 @@ struct jp_control {
 	2 /* the kernel does not tell a throttled thread from one that waits for a CPU */
 
 _Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 1480 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 1512 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 
 #endif

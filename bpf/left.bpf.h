@@ -35,11 +35,11 @@ static __always_inline void left_peak(struct jp_acct *a, u64 pages)
  * dropped to 0 before the tracepoint, and before 6.16 long before: a thread that has woken up who
  * waits for it there is often overtaken by the others, and comes when live is 0, too.
  */
-static __always_inline bool group_exits(struct task_struct *p)
+static __always_inline bool group_exits(struct task_struct *p, const struct signal_struct *sig)
 {
 	struct jp_task *lead;
 
-	if (BPF_CORE_READ(p, signal, live.counter))
+	if (sig->live.counter)
 		return false;
 	lead = stored(p->group_leader);
 	if (!lead)
@@ -95,22 +95,22 @@ static __noinline int left_memory(struct mm_struct *mm, struct jp_acct *a)
 /*
  * From 6.16 exit_mm() comes after the tracepoint. Before, only maxrss shows the peak, and only a
  * peak that has grown since the last exec, for maxrss also holds the programs before that exec.
+ * before: maxrss at that exec. Called for each task that ends: a load costs less than a helper.
  */
-static __always_inline void left_by_exit(struct task_struct *p, const struct jp_task *t,
-					 struct jp_acct *a, bool last)
+static __always_inline void left_by_exit(struct task_struct *p, const struct signal_struct *sig,
+					 u64 before, struct jp_acct *a, bool last)
 {
-	u64 maxrss = BPF_CORE_READ(p, signal, maxrss);
 	struct jp_left *left = left_in(a);
-	struct mm_struct *mm = BPF_CORE_READ(p, mm);
+	struct mm_struct *mm = p->mm;
+	u64 maxrss = sig->maxrss;
 
-	raise(&left->threads, BPF_CORE_READ(p, signal, live.counter) + 1);
+	raise(&left->threads, sig->live.counter + 1);
 	if (!last)
 		return;
 	if (!mm) {
-		if (maxrss > t->maxrss)
+		if (maxrss > before)
 			left_peak(a, maxrss);
-	} else if (!BPF_CORE_READ(p, vfork_done) &&
-		   maxrss > left->anon + left->file + left->shmem) {
+	} else if (!p->vfork_done && maxrss > left->anon + left->file + left->shmem) {
 		left_memory(mm, a);
 	}
 }

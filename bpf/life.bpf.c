@@ -114,7 +114,10 @@ none:
 static __always_inline u32 slot_alloc_in(u32 kind, u32 step)
 {
 	struct jp_cgroup_key job = {};
+	struct jp_control *c = control();
 
+	if (c && kind != JP_KIND_TASK)
+		c->descent = 1;
 	return share_key(step, &job) ? slot_alloc(kind, step, &job) : JP_SLOT_OTHER;
 }
 
@@ -269,6 +272,8 @@ int BPF_PROG(jp_cgroup_rmdir, struct cgroup *cgrp, const char *path)
 		if (info->state == JP_SLOT_ACTIVE)
 			info->state = JP_SLOT_DRAINING;
 		emit(JP_EV_GONE, slot, info->gen, 0);
+		if (may_be_unseen()) /* jp_freed needs it, until the slot is given back */
+			return 0;
 	}
 	bpf_map_delete_elem(&jp_cgroups, &key);
 	return 0;
@@ -282,9 +287,14 @@ int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task
 	u32 hier = dst->root->hierarchy_id;
 	struct jp_cgroup *e = find_entry(dst, hier);
 	struct jp_task *t = stored(task);
-	struct jp_slot *own = t ? slot_info(t->next_slot) : NULL;
 	struct jp_control *c = control();
+	struct jp_slot *own;
 
+	if (!t && c && c->unseen) {
+		place_unseen(task, true);
+		t = stored(task);
+	}
+	own = t ? slot_info(t->next_slot) : NULL;
 	if (e && e->slot == JP_SLOT_NONE)
 		e = NULL;
 	if (!e && (!own || own->hier != hier))
@@ -312,34 +322,16 @@ int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
 	struct jp_task *pt = carried(parent);
-	u32 slot = JP_SLOT_NONE, flags = 0;
-	struct jp_acct *a;
+	u32 slot, flags;
 
-	if (pt && pt->next_slot != JP_SLOT_SELF) {
-		slot = pt->next_slot;
-		flags = pt->flags & (JP_TASK_LINEAGE | JP_TASK_RANK | JP_TASK_MEMORY);
-		if ((clone_flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM)
-			flags &= ~JP_TASK_MEMORY;
-	}
-	/* CLONE_INTO_CGROUP: the child begins elsewhere */
-	if (BPF_CORE_READ(parent, cgroups) != BPF_CORE_READ(child, cgroups)) {
-		struct jp_cgroup *e = resolve(child);
-		struct jp_slot *own = slot_info(slot);
-
-		if (!e) {
-			note_away(pt);
-			slot = follows(pt) ? slot : JP_SLOT_NONE;
-		} else if (!((flags & JP_TASK_LINEAGE) && own && own->step == e->step)) {
-			slot = e->slot, flags = 0;
-		}
-	}
+	slot = slot_of_new(child, parent, pt, &flags, true);
 	if (slot == JP_SLOT_NONE)
 		return 0;
+	if ((clone_flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM)
+		flags &= ~JP_TASK_MEMORY;
 	place(child, slot, flags, true, pt);
-	a = pt ? slot_acct(pt->next_slot)
-	       : NULL; /* the slot of its maker, wherever the task begins */
-	if (a && child->pid == child->tgid)
-		ADD(a, forks, 1);
+	if (pt) /* the slot of its maker, wherever the task begins */
+		count_birth(child, pt->next_slot);
 	return 0;
 }
 
@@ -529,6 +521,12 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	struct jp_acct *a;
 	bool first, was_program;
 
+	if (!t && may_be_unseen()) {
+		place_unseen(p, false);
+		t = stored(p);
+		if (t) /* the memory before may have been lent by vfork */
+			t->flags &= ~JP_TASK_MEMORY;
+	}
 	if (!t || t->next_slot == JP_SLOT_NONE || t->next_slot == JP_SLOT_SELF)
 		return 0;
 	a = slot_acct(t->next_slot);
@@ -558,6 +556,38 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	return 0;
 }
 
+/* Notes the slot of a task that ends, if it came by descent: jp_freed finds that of a cgroup only.
+ */
+static __noinline int note_descent(struct task_struct *p, struct jp_control *c)
+{
+	struct jp_slot *info;
+	struct jp_task *from;
+	u64 key = (u64)p;
+	u32 flags, slot = unseen_slot(p, false, &from, &flags);
+
+	info = slot_info(slot);
+	if (!c || !info || (info->kind != JP_KIND_LINEAGE && info->kind != JP_KIND_RANK))
+		return false;
+	if (bpf_map_update_elem(&jp_gone, &key, &slot, BPF_ANY)) { /* too many are not reaped */
+		place(p, slot, flags, true, from);
+		count_birth(p, slot);
+	} else {
+		__sync_fetch_and_add(&c->noted, 1);
+		enter(slot);
+	}
+	return true;
+}
+
+/* A task ends whose birth nobody has seen. */
+static __always_inline void exit_unseen(struct task_struct *p)
+{
+	struct jp_control *c = control();
+
+	if (!c || !c->unseen || (c->descent && note_descent(p, c)))
+		return;
+	__sync_fetch_and_add(&c->ended, 1);
+}
+
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(jp_exit, struct task_struct *p)
 {
@@ -568,24 +598,26 @@ int BPF_PROG(jp_exit, struct task_struct *p)
 	bool last;
 	u32 slot;
 
-	if (!t)
+	if (!t) {
+		exit_unseen(p);
 		return 0;
+	}
 	slot = t->next_slot;
 	a = slot_acct(slot);
 	info = slot_info(slot);
 	if (!a || !info)
 		return 0;
-	last = group_exits(p);
+	last = group_exits(p, sig);
 	t->flags |= JP_TASK_EXITED;
 	acct_retire(p, t);
 	ADD(a, exits, 1);
 	ADD(a, life_events, 1);
-	left_by_exit(p, t, a, last);
-	command_exit(p, t, last);
+	left_by_exit(p, sig, t->maxrss, a, last);
+	command_exit(p, sig, slot, t->comm, t->maxrss, last);
 	if (!last)
 		return 0;
 	info->left_ns = bpf_ktime_get_boot_ns();
-	if (BPF_CORE_READ(sig, oom_mm))
+	if (sig->oom_mm)
 		ADD(info, oom_kills, 1);
 	if (info->rank_pid == (u32)p->tgid)
 		info->rank_pid = 0;

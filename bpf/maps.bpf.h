@@ -181,6 +181,8 @@ JP_HASH(ranks, 1, struct jp_rank_key, u32);	       /* slots; half as many as the
 JP_ARRAY(burst_use, struct jp_burst_use);
 JP_RINGBUF(bursts);
 JP_HASH(commands, JP_COMMANDS_ALL, struct jp_command_key, struct jp_command);
+/* Slots of tasks that have ended and whose birth nobody has seen, by the address of the task. */
+JP_HASH(gone, 4096, u64, u32);
 
 struct jp_map_free {
 	__uint(type, BPF_MAP_TYPE_QUEUE);

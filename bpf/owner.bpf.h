@@ -5,12 +5,24 @@
 
 #include "bpf/task.bpf.h"
 
+static __noinline u32 current_unseen(struct task_struct *p)
+{
+	struct jp_task *from;
+	u32 flags;
+
+	return unseen_slot(p, false, &from, &flags);
+}
+
 /* The slot of the task that runs, JP_SLOT_OTHER where it has none. */
 static __always_inline u32 current_slot(void)
 {
-	struct jp_task *t = carried(bpf_get_current_task_btf());
+	struct task_struct *p = bpf_get_current_task_btf();
+	struct jp_task *t = carried(p);
+	u32 slot = t ? t->next_slot : JP_SLOT_NONE;
 
-	return t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
+	if (!t && (resting_now() & JP_REST_BIRTHS))
+		slot = current_unseen(p);
+	return slot_valid(slot) ? slot : JP_SLOT_OTHER;
 }
 
 #endif

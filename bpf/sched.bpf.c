@@ -9,8 +9,9 @@
  * A task that is not ours costs one load. If other programs have given it storage, it costs a
  * lookup that finds nothing.
  */
-#include "bpf/burst.bpf.h"
+#include "bpf/anew.bpf.h"
 #include "bpf/culprit.bpf.h"
+#include "bpf/left.bpf.h"
 #include "bpf/log2.bpf.h"
 #include "bpf/slice.bpf.h"
 #include "bpf/task.bpf.h"
@@ -68,35 +69,15 @@ static __always_inline void count_iowait(struct task_struct *p, struct jp_task *
 	t->iowait_from = state && in_iowait(p) ? now : 0;
 }
 
-/* Something rests, or works again, since the task's last switch: what it carries of that is old. */
-static __noinline int see_anew(struct task_struct *p, struct jp_task *t, u32 resting)
-{
-	u32 changed = t->seen ^ resting;
-
-	if (changed & ~JP_REST_FAMILIES) /* it has switched meanwhile, and nobody has seen it */
-		changed = JP_REST_FAMILIES;
-	t->seen = resting;
-	if (changed & FAM_WAIT)
-		t->out = 0;
-	if (changed & FAM_STACK)
-		t->stack = 0;
-	if (changed & FAM_CULPRIT) { /* nobody has seen what had the CPU until now */
-		t->lost_delay_ns = p->sched_info.run_delay;
-		__builtin_memset(&t->moved_by, 0, sizeof(t->moved_by));
-	}
-	if ((jp_families & FAM_BURST) && (changed & FAM_BURST))
-		burst_forget(p, t);
-	return 0;
-}
-
+/* t: NULL: since the task began. */
 static __always_inline void add_use(const struct task_struct *p, const struct jp_task *t,
 				    struct jp_sched *s, u64 runtime, u64 delay)
 {
-	s->cpu_ns += runtime - t->cpu_ns;
+	s->cpu_ns += runtime - (t ? t->cpu_ns : 0);
 	s->run_delay_ns += delay;
-	s->vol_switches += p->nvcsw - t->vol_switches;
-	s->invol_switches += p->nivcsw - t->invol_switches;
-	s->migrations += p->se.nr_migrations - t->migrations;
+	s->vol_switches += p->nvcsw - (t ? t->vol_switches : 0);
+	s->invol_switches += p->nivcsw - (t ? t->invol_switches : 0);
+	s->migrations += p->se.nr_migrations - (t ? t->migrations : 0);
 }
 
 static __always_inline void count_end(struct task_struct *p, struct jp_task *t, struct jp_sched *s)
@@ -236,6 +217,83 @@ int jp_sched_switch_raw(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* The slot of a task whose birth nobody has seen. */
+static __always_inline u32 gone_slot(struct task_struct *p, struct jp_control *c)
+{
+	struct jp_cgroup *e;
+	struct jp_slot *info;
+	u64 key = (u64)p;
+	u32 *noted = c->noted ? bpf_map_lookup_elem(&jp_gone, &key) : NULL, slot;
+	struct jp_sched *s;
+
+	if (noted) {
+		slot = *noted;
+		bpf_map_delete_elem(&jp_gone, &key);
+		__sync_fetch_and_add(&c->noted, -1);
+		s = slot_valid(slot) ? sched_of(slot) : NULL;
+		if (s)
+			s->tasks_out++;
+		return slot;
+	}
+	__sync_fetch_and_add(&c->freed, 1);
+	e = resolve(p);
+	info = e ? slot_info(e->slot) : NULL;
+	return info && p->start_boottime >= info->start_ns ? e->slot : JP_SLOT_NONE;
+}
+
+/* The process has ended. Its memory is gone, but for its peak. */
+static __always_inline void process_freed(struct task_struct *p, u32 slot, struct jp_acct *a,
+					  struct jp_command *c)
+{
+	const struct signal_struct *sig = p->signal;
+	struct jp_slot *info = slot_info(slot);
+	u64 maxrss = sig->maxrss, now = bpf_ktime_get_boot_ns();
+
+	ADD(a, forks, 1);
+	left_peak(a, maxrss);
+	if (c) {
+		__sync_fetch_and_add(&c->processes, 1);
+		raise(&c->peak, maxrss);
+		c->last_seen_ns = now;
+	}
+	if (!info)
+		return;
+	info->left_ns = now;
+	if (sig->oom_mm)
+		ADD(info, oom_kills, 1);
+}
+
+/* A task whose birth nobody has seen. */
+static __noinline int freed_unseen(struct task_struct *p, struct jp_control *c)
+{
+	struct jp_command *command = NULL;
+	char comm[JP_COMM_LEN] = {};
+	struct jp_sched *s;
+	struct jp_acct *a;
+	u32 slot, step;
+
+	slot = c ? gone_slot(p, c) : JP_SLOT_NONE;
+	s = slot_valid(slot) ? sched_of(slot) : NULL;
+	a = slot_acct(slot);
+	if (!s || !a)
+		return 0;
+	add_use(p, NULL, s, p->se.sum_exec_runtime, p->sched_info.run_delay);
+	acct_add(p, NULL, a);
+	ADD(a, exits, 1);
+	step = command_step(slot);
+	if (step != JP_SLOT_NONE) {
+		if (p->pid == p->tgid)
+			BPF_CORE_READ_STR_INTO(&comm, p, comm);
+		else
+			BPF_CORE_READ_STR_INTO(&comm, p, group_leader, comm);
+		command = command_find(comm, step);
+		command_add(p, NULL, command);
+	}
+	if (p->pid == p->tgid)
+		process_freed(p, slot, a, command);
+	return 0;
+}
+
 /*
  * The end of a task whose last switch was not seen, as the program of switches rests or has rested.
  * Only the kernel's own accounts are read, which are final. Its run queue may be gone.
@@ -244,10 +302,16 @@ SEC("?tp_btf/sched_process_free")
 int BPF_PROG(jp_freed, struct task_struct *p)
 {
 	struct jp_task *t = carried(p);
+	struct jp_control *c = control();
 	struct jp_sched *s;
 
-	if (!t)
+	if (!t) {
+		if (c && c->unseen)
+			freed_unseen(p, c);
 		return 0;
+	}
+	if (c && c->unseen && !(t->flags & JP_TASK_EXITED)) /* the sweep met it while it ended */
+		__sync_fetch_and_add(&c->freed, 1);
 	if (t->slot != t->next_slot) {
 		if (jp_families & FAM_WAIT)
 			wait_retire(t);

@@ -52,9 +52,11 @@ static __noinline struct jp_cgroup *find_entry(struct cgroup *cgrp, u32 hier)
 	struct jp_cgroup *e = NULL;
 	int i;
 
-	for (i = 0; i < CGROUP_DEPTH && cgrp && !e; i++) {
+	for (i = 0; i < CGROUP_DEPTH && cgrp; i++) {
 		key.id = BPF_CORE_READ(cgrp, kn, id);
 		e = bpf_map_lookup_elem(&jp_cgroups, &key);
+		if (e)
+			break;
 		cgrp = BPF_CORE_READ(cgrp, self.parent, cgroup);
 	}
 	return e;
@@ -137,27 +139,40 @@ static __always_inline void sched_bases(struct task_struct *p, struct jp_task *t
 	t->migrations = p->se.nr_migrations;
 }
 
+/* Atomic adds cost more than this question, and most short tasks have done few of these things. */
+#define ADD_MORE(a, t, field, n)                           \
+	do {                                               \
+		s64 __more = (n) - ((t) ? (t)->field : 0); \
+		if (__more > 0)                            \
+			ADD(a, field, __more);             \
+	} while (0)
+
+/* Adds what the task has used since its bases (t; NULL: since it began) to these totals. */
+static __always_inline void acct_add(struct task_struct *p, const struct jp_task *t,
+				     struct jp_acct *a)
+{
+	u64 user, system;
+
+	modes(p, &user, &system);
+	ADD_MORE(a, t, user_ns, user);
+	ADD_MORE(a, t, system_ns, system);
+	ADD_MORE(a, t, minor_faults, p->min_flt);
+	ADD_MORE(a, t, major_faults, p->maj_flt);
+	ADD_MORE(a, t, read_bytes, p->ioac.rchar);
+	ADD_MORE(a, t, write_bytes, p->ioac.wchar);
+	ADD_MORE(a, t, read_calls, p->ioac.syscr);
+	ADD_MORE(a, t, write_calls, p->ioac.syscw);
+	ADD_MORE(a, t, disk_read_bytes, p->ioac.read_bytes);
+	ADD_MORE(a, t, disk_write_bytes, p->ioac.write_bytes);
+}
+
 /* Adds what the task has used since its bases to its slot's retired totals, and moves the bases. */
 static __always_inline void acct_retire(struct task_struct *p, struct jp_task *t)
 {
 	struct jp_acct *a = slot_acct(t->next_slot);
-	u64 user, system;
 
-	if (a) {
-		modes(p, &user, &system);
-		if (user > t->user_ns)
-			ADD(a, user_ns, user - t->user_ns);
-		if (system > t->system_ns)
-			ADD(a, system_ns, system - t->system_ns);
-		ADD(a, minor_faults, p->min_flt - t->minor_faults);
-		ADD(a, major_faults, p->maj_flt - t->major_faults);
-		ADD(a, read_bytes, p->ioac.rchar - t->read_bytes);
-		ADD(a, write_bytes, p->ioac.wchar - t->write_bytes);
-		ADD(a, read_calls, p->ioac.syscr - t->read_calls);
-		ADD(a, write_calls, p->ioac.syscw - t->write_calls);
-		ADD(a, disk_read_bytes, p->ioac.read_bytes - t->disk_read_bytes);
-		ADD(a, disk_write_bytes, p->ioac.write_bytes - t->disk_write_bytes);
-	}
+	if (a)
+		acct_add(p, t, a);
 	acct_bases(p, t);
 }
 
@@ -352,6 +367,96 @@ static __always_inline void settle(struct task_struct *p, struct jp_cgroup *e, b
 			return;
 	}
 	place(p, slot, 0, born, NULL);
+}
+
+/* The slot of a new task; t: what its maker carries. seen: it begins now; else it has lived, and
+ * its maker's maker may have been asked. */
+static __always_inline u32 slot_of_new(struct task_struct *p, struct task_struct *maker,
+				       const struct jp_task *t, u32 *flags, bool seen)
+{
+	u32 slot = JP_SLOT_NONE;
+	struct jp_cgroup *e;
+	struct jp_slot *own;
+
+	*flags = 0;
+	if (t && t->next_slot != JP_SLOT_SELF) {
+		slot = t->next_slot;
+		*flags = t->flags & (JP_TASK_LINEAGE | JP_TASK_RANK | JP_TASK_MEMORY);
+	}
+	/* they differ with CLONE_INTO_CGROUP */
+	if ((seen || t) && maker->cgroups == p->cgroups)
+		return slot;
+	e = resolve(p);
+	own = slot_info(slot);
+	if (!e) {
+		if (seen)
+			note_away(t);
+		return follows(t) ? slot : JP_SLOT_NONE;
+	}
+	if (!((*flags & JP_TASK_LINEAGE) && own && own->step == e->step)) {
+		slot = e->slot;
+		*flags = 0;
+	}
+	return slot;
+}
+
+/* ---- tasks whose birth nobody has seen, as JP_REST_BIRTHS rests
+ *
+ * Most of them end soon, and what they have used is the kernel's own account, from zero on. They
+ * carry nothing: what would be given to them at birth is found where somebody must know it, which
+ * is when they become another program, are moved, or end, and for each row. What they would have
+ * inherited is that of the next one above who carries something. Once that one has ended, they
+ * count where their cgroup does, as do all of a cgroup in which no slot came by descent.
+ */
+#define MAKERS 3
+
+static __always_inline bool may_be_unseen(void)
+{
+	struct jp_control *c = control();
+
+	return c && c->unseen;
+}
+
+/* moved: its cgroup is not the one that it was born in. from: what its maker carries, or NULL. */
+static __always_inline u32 unseen_slot(struct task_struct *p, bool moved, struct jp_task **from,
+				       u32 *flags)
+{
+	struct task_struct *up = p;
+	struct jp_task *t = NULL;
+	struct jp_slot *info;
+	u32 slot;
+
+	for (int i = 0; i < MAKERS && !t; i++) {
+		up = up->pid == up->tgid ? up->real_parent : up->group_leader;
+		t = carried(up);
+	}
+	*from = t;
+	if (moved && !t)
+		return JP_SLOT_NONE;
+	slot = slot_of_new(p, moved ? p : up, t, flags, false);
+	info = slot_info(slot);
+	/* a thread that has come from elsewhere waits for the sweep */
+	return info && p->start_boottime >= info->start_ns ? slot : JP_SLOT_NONE;
+}
+
+static __always_inline void count_birth(struct task_struct *p, u32 slot)
+{
+	struct jp_acct *a = slot_acct(slot);
+
+	if (a && p->pid == p->tgid)
+		ADD(a, forks, 1);
+}
+
+static __noinline __attribute__((unused)) int place_unseen(struct task_struct *p, bool moved)
+{
+	struct jp_task *from;
+	u32 flags, slot = unseen_slot(p, moved, &from, &flags);
+
+	if (slot == JP_SLOT_NONE)
+		return 0;
+	place(p, slot, flags, true, from);
+	count_birth(p, slot);
+	return 0;
 }
 
 #endif

@@ -39,9 +39,11 @@ enum family {
 /*
  * jp_control.resting: families whose programs do nothing for now, as they cost too much (user
  * space: kern__rest()). FAM_SCHED stands for the program of switches, which is not attached then:
- * the kernel's own accounts are read for each row. Above the families is a number that grows
- * whenever that program is attached again.
+ * the kernel's own accounts are read for each row. JP_REST_BIRTHS is no family: the program of
+ * forks is not attached, see unseen_slot() of bpf/task.bpf.h. Above these bits is a number that
+ * grows whenever the program of switches is attached again.
  */
-#define JP_REST_FAMILIES ((1u << 22) - 1)
+#define JP_REST_BIRTHS	 (1u << 22)
+#define JP_REST_FAMILIES ((1u << 23) - 1)
 
 #endif

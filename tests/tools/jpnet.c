@@ -17,7 +17,7 @@
 
 static const char help[] =
 	"[-a ADDRESS] [-n NETNS] [-c COUNT] [-s SIZE] [-t SECONDS] [-o FILE] WAY\n"
-	"  send writev sendfile splice splice-from peek zerocopy uring async fails   TCP\n"
+	"  send bytes writev sendfile splice splice-from peek zerocopy uring async fails   TCP\n"
 	"  mmsg trunc stamps                                                 connected UDP\n"
 	"  sendto                                                            UDP without a peer\n"
 	"  unix netlink                                                      other families\n"
@@ -91,6 +91,13 @@ static void send_vec(void)
 	struct iovec v[2] = {{j.data, j.size / 2}, {j.data + j.size / 2, j.size - j.size / 2}};
 
 	send_rest(sent(writev(j.tx, v, 2)));
+}
+
+/* As many calls as there can be. */
+static void recv_bytes(void)
+{
+	for (unsigned long i = 0; i < j.size; i++)
+		received(recv(j.rx, j.room, 1, 0));
 }
 
 static void recv_vec(void)
@@ -395,6 +402,7 @@ static const struct way {
 	void (*make)(void), (*send)(void), (*receive)(void);
 } ways[] = {
 	{"send", make_tcp, send_plain, recv_plain},
+	{"bytes", make_tcp, send_plain, recv_bytes},
 	{"writev", make_tcp, send_vec, recv_vec},
 	{"sendfile", make_tcp, send_file, read_socket},
 	{"splice", make_tcp, send_splice, recv_plain},

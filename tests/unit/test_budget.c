@@ -89,6 +89,15 @@ static const struct node calls = {.busy = 2,
 					   [BUDGET_NETWORK] = 0.12,
 					   [BUDGET_ROWS] = 0.0005}};
 
+/* 10,000 processes a second. */
+static const struct node forks = {.busy = 2,
+				  .full = {[BUDGET_STACKS] = 0.0024,
+					   [BUDGET_WAITS] = 0.0004,
+					   [BUDGET_BIRTHS] = 0.022,
+					   [BUDGET_SWITCHES] = 0.001,
+					   [BUDGET_ROWS] = 0.0005},
+				  .fixed = 0.007};
+
 TEST(a_quiet_node_stays_exact)
 {
 	begin(0.5);
@@ -149,12 +158,33 @@ TEST(counters_are_sampled_before_they_are_not_counted)
 	assert_false(budget__resting(&budget, true) & FAM_NETWORK);
 }
 
+/* What costs nothing any more works after one wait; what nobody can see is sampled first. */
 TEST(all_comes_back_after_the_storm)
 {
 	begin(0.5);
 	pass(&switches, 60);
 	assert_false(all_works());
-	pass(&quiet, 600);
+	pass(&quiet, 60);
+	assert_true(all_works());
+	begin(0.5);
+	pass(&calls, 60);
+	pass(&quiet, 40);
+	assert_int_equal(budget.level[BUDGET_NETWORK], 1);
+	pass(&quiet, 40);
+	assert_true(all_works());
+}
+
+/* What is counted by what a process gets at its birth rests before births do, and no counter. */
+TEST(processes_are_counted_when_they_end)
+{
+	begin(0.5);
+	pass(&forks, 30);
+	assert_true(cost_of(&forks) <= 0.005 * forks.busy);
+	assert_int_equal(budget.level[BUDGET_BIRTHS], 1);
+	for (int p = BUDGET_STACKS; p <= BUDGET_HISTOGRAMS; p++)
+		assert_true(budget.level[p] == 1 || !(forks.full[p] > 0));
+	assert_int_equal(budget.level[BUDGET_SWITCHES], 0);
+	pass(&quiet, 60);
 	assert_true(all_works());
 }
 

@@ -16,7 +16,7 @@
 #include "kern/sample/sample.h"
 #include "kern/tables.h"
 
-#define KERN_FAMILIES 22
+#define KERN_FAMILIES 23 /* with JP_REST_BIRTHS */
 
 struct btf;
 struct carry;
@@ -67,9 +67,11 @@ struct kern {
 	unsigned nreleased;  /* number of released slots */
 	uint64_t *unheld_ns; /* by slot: since when no task has it */
 	uint64_t *missed_ns; /* by slot: see kern__missed_ns() */
-	uint64_t freed;	     /* slots given back */
-	unsigned unplaced;   /* steps without a slot at the last rescan */
-	bool placed_late;    /* a step got its slot at this rescan (KERN_PLACED_LATE) */
+	uint64_t *ended;   /* by slot: one more than the tasks whose birth nobody has seen and that
+			      had ended when its cgroup was gone; 0: not known */
+	uint64_t freed;	   /* slots given back */
+	unsigned unplaced; /* steps without a slot at the last rescan */
+	bool placed_late;  /* a step got its slot at this rescan (KERN_PLACED_LATE) */
 	char unplaced_names[256];
 	uint32_t *used; /* slots that are not free, as of used_at */
 	unsigned nused;
@@ -146,7 +148,7 @@ int kern_attach_one(struct kern *k, enum kern_program p);
 void kern_detach_one(struct kern *k, enum kern_program p);
 /* Notes that these families rested until now, under another process or other programs. */
 void kern_rest_ended(struct kern *k, unsigned families);
-/* The maps are taken over: what rested under the process before works from kern__attach() on. */
+/* The maps are taken over: what rested under the process before works from now on. */
 void kern_rest_taken_over(struct kern *k);
 /* Id of an event "group/name" of tracefs, or -errno. */
 int kern_event_id(const char *event);

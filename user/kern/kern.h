@@ -129,6 +129,8 @@ void kern__tick(struct kern *k, bool on);
  * Makes these families rest, and all others work: their programs are detached, or do nothing.
  * FAM_SCHED stands for the program of switches: what the kernel accounts for itself is exact still,
  * but is read for each row and not at each switch, and all that only this program sees rests too.
+ * JP_REST_BIRTHS stands for the program of forks: a task is found once it becomes another program,
+ * at the next row, or when it ends; what is counted by what tasks carry rests too.
  * Failures are logged. kern__resting(): those that rest now; kern__rested(): and those that have
  * rested at any time since since_ns (boot time): their counts since then are not whole.
  */

@@ -145,6 +145,17 @@ void kern_detach_one(struct kern *k, enum kern_program p)
 	kern_close_fd(&k->link[p]);
 }
 
+/* Nobody is there any more to see these tasks freed. */
+static void forget_gone(struct kern *k)
+{
+	uint64_t key;
+
+	while (k->control->unseen && !bpf_map_get_next_key(k->map[M_GONE], NULL, &key) &&
+	       !bpf_map_delete_elem(k->map[M_GONE], &key))
+		;
+	k->control->unseen = k->control->noted = 0;
+}
+
 void kern__detach(struct kern *k)
 {
 	uint32_t changing = k->control->changing;
@@ -158,4 +169,5 @@ void kern__detach(struct kern *k)
 	kern_region_stop(k);
 	k->control->attached_ns = 0;
 	k->control->changing = changing;
+	forget_gone(k);
 }

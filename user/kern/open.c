@@ -317,9 +317,12 @@ static int take_over(struct kern *k)
 		return -ESTALE;
 	k->opts.raw_tp = k->control->raw_tp;
 	k->taken_over = true;
-	kern_rest_taken_over(k);
 	err = kern_pmu_restore(k);
-	if (!err && k->control->attached_ns) /* what rested, and what goes with its process */
+	if (err)
+		return err;
+	kern_rest_taken_over(k);
+	/* what the process before had no time to attach, and what goes with its process */
+	if (k->control->attached_ns)
 		err = kern__attach(k);
 	return err;
 }

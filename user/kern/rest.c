@@ -11,6 +11,8 @@
 /* What only the program of switches sees. Samples go on without the stacks of gaps. */
 #define OF_SWITCHES (FAM_WAIT | FAM_CULPRIT | FAM_LATENCY | FAM_BURST)
 #define OF_CLOCKS   (FAM_SAMPLE | FAM_STACK | FAM_FOLD)
+/* What is counted by what a task carries, and not by the kernel itself. */
+#define OF_BIRTHS (OF_SWITCHES | OF_CLOCKS | FAM_PERF)
 
 unsigned kern__rested(const struct kern *k, uint64_t since_ns)
 {
@@ -34,16 +36,6 @@ void kern_rest_ended(struct kern *k, unsigned families)
 	note(k, families & JP_REST_FAMILIES, clock__boot_ns());
 }
 
-void kern_rest_taken_over(struct kern *k)
-{
-	unsigned families = kern__resting(k);
-
-	if (!families)
-		return;
-	kern_rest_ended(k, families);
-	k->control->resting += JP_REST_FAMILIES + 1 - families;
-}
-
 /* Requests whose end nobody sees would be taken for lost ones. */
 static void forget_requests(struct kern *k)
 {
@@ -53,8 +45,11 @@ static void forget_requests(struct kern *k)
 
 static void stop(struct kern *k, unsigned families)
 {
+	if (families & JP_REST_BIRTHS)
+		__atomic_store_n(&k->control->unseen, 1, __ATOMIC_SEQ_CST);
 	/* from now on the ends of tasks are seen by another program */
-	if ((families & FAM_SCHED) && kern__attached(k) && kern_attach_one(k, P_FREED))
+	if ((families & (FAM_SCHED | JP_REST_BIRTHS)) && kern__attached(k) &&
+	    kern_attach_one(k, P_FREED))
 		log_error("%s: slots of steps that end now may stay taken", kern__error());
 	for (int i = P_N; i-- > 0;)
 		if (kern_progs[i].use == USE_TRACED && kern_rests(k, i))
@@ -83,6 +78,19 @@ static void start(struct kern *k, unsigned families)
 		kern_wait_clock();
 	if (families & OF_CLOCKS)
 		kern_sample_start(k);
+	if (families & (JP_REST_BIRTHS | FAM_WAIT)) /* of tasks that live, from now on */
+		kern__sweep(k);
+}
+
+void kern_rest_taken_over(struct kern *k)
+{
+	unsigned families = kern__resting(k);
+
+	if (!families)
+		return;
+	kern_rest_ended(k, families);
+	k->control->resting += JP_REST_FAMILIES + 1 - families;
+	start(k, families);
 }
 
 void kern__rest(struct kern *k, unsigned families)
@@ -92,7 +100,9 @@ void kern__rest(struct kern *k, unsigned families)
 
 	if (families & FAM_SCHED)
 		families |= OF_SWITCHES | (k->pmu.mode == JP_PMU_EXACT ? FAM_PERF : 0);
-	families &= k->families | FAM_SCHED;
+	if (families & JP_REST_BIRTHS)
+		families |= OF_BIRTHS;
+	families &= k->families | FAM_SCHED | JP_REST_BIRTHS;
 	begin = families & ~was;
 	end = was & JP_REST_FAMILIES & ~families;
 	if (!begin && !end)

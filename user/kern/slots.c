@@ -8,7 +8,9 @@
 #include "kern/internal.h"
 
 /* A task may still be between exit and its last switch when its cgroup has gone. */
-#define QUIET_NS 1000000000ull
+#define QUIET_NS       1000000000ull
+#define FREED_LEAST_NS 500000000ull
+#define FREED_MOST_NS  10000000000ull
 /* The user of a step may become known later than its slots. */
 #define SHARE_NS 1000000000ull
 
@@ -87,6 +89,16 @@ static void forget_rank(struct kern *k, uint32_t slot)
 		bpf_map_delete_elem(k->map[M_RANKS], &key);
 }
 
+/* The program on rmdir has left it, as tasks whose birth nobody has seen were to be freed. */
+static void forget_cgroup(struct kern *k, uint32_t slot)
+{
+	struct jp_cgroup_key key = {.id = k->slots[slot].cgroup_id, .hier = k->slots[slot].hier};
+	struct jp_cgroup e;
+
+	if (!bpf_map_lookup_elem(k->map[M_CGROUPS], &key, &e) && e.slot == slot)
+		bpf_map_delete_elem(k->map[M_CGROUPS], &key);
+}
+
 void kern_give_back(struct kern *k, uint32_t slot)
 {
 	if (slot == JP_SLOT_OTHER || slot == JP_SLOT_NONE)
@@ -97,8 +109,10 @@ void kern_give_back(struct kern *k, uint32_t slot)
 	} else if (k->slots[slot].kind == JP_KIND_RANK) {
 		forget_rank(k, slot);
 	}
+	if (k->control->unseen)
+		forget_cgroup(k, slot);
 	zero_slot(k, slot);
-	k->missed_ns[slot] = 0;
+	k->missed_ns[slot] = k->ended[slot] = 0;
 	k->slots[slot].state = JP_SLOT_FREE;
 	k->freed++;
 	__atomic_fetch_add(&k->control->stats.slots_changed, 1, __ATOMIC_RELEASE);
@@ -115,6 +129,7 @@ uint32_t kern__lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid_
 	const struct jp_cgroup_key job = kern_share_job(&k->slots[step]);
 	uint32_t slot = kern_take_slot(k, JP_KIND_LINEAGE, step, &job);
 
+	k->control->descent = 1;
 	if (slot == JP_SLOT_OTHER)
 		return slot;
 	k->slots[slot].cgroup_id = k->slots[step].cgroup_id;
@@ -159,6 +174,20 @@ bool kern__released(const struct kern *k, uint32_t slot)
 	return k->released[slot];
 }
 
+/* Whether tasks of an ended cgroup whose birth nobody has seen may still wait to be freed, when
+ * they are counted. The kernel frees them soon after they are reaped, each CPU in its own order. */
+static bool waits_for_freed(const struct kern *k, uint32_t slot)
+{
+	uint64_t end = k->slots[slot].end_ns, now = clock__boot_ns();
+
+	if (!k->control->unseen || !end || now - end > FREED_MOST_NS)
+		return false;
+	if (!k->ended[slot])
+		k->ended[slot] = __atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE) + 1;
+	return now - end < FREED_LEAST_NS ||
+	       __atomic_load_n(&k->control->freed, __ATOMIC_ACQUIRE) + 1 < k->ended[slot];
+}
+
 bool kern__held(const struct kern *k, uint32_t slot)
 {
 	uint64_t out = 0;
@@ -166,7 +195,7 @@ bool kern__held(const struct kern *k, uint32_t slot)
 
 	for (cpu = 0; cpu < k->ncpus; cpu++)
 		out += kern__sched(k, cpu, slot)->tasks_out;
-	return out != k->acct[slot].tasks_in;
+	return out != k->acct[slot].tasks_in || waits_for_freed(k, slot);
 }
 
 unsigned kern__reap(struct kern *k)

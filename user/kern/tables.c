@@ -54,6 +54,7 @@ const struct map_info kern_maps[M_N] = {
 	[M_COMMANDS] = {"jp_commands", 0, SHAPE_OWN, 0},
 	[M_BURST_USE] = {"jp_burst_use", FAM_BURST, SHAPE_CPU_SLOT, sizeof(struct jp_burst_use)},
 	[M_BURSTS] = {"jp_bursts", FAM_BURST, SHAPE_OWN, 0},
+	[M_GONE] = {"jp_gone", 0, SHAPE_OWN, 0},
 };
 
 /* The switch program comes first: from then on nothing that a task does is lost. */
@@ -176,6 +177,8 @@ unsigned kern__resting(const struct kern *k)
 
 unsigned kern_family_of(enum kern_program p)
 {
+	if (p == P_FORK)
+		return JP_REST_BIRTHS;
 	return p == P_SWITCH ? FAM_SCHED : kern_progs[p].family;
 }
 

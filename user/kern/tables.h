@@ -58,6 +58,7 @@ enum kern_map {
 	M_COMMANDS,
 	M_BURST_USE,
 	M_BURSTS,
+	M_GONE,
 	M_N
 };
 
@@ -128,7 +129,8 @@ struct map_info {
 enum program_use {
 	USE_ALWAYS, /* attached from the load on */
 	USE_TRACED, /* attached while there are steps, in the table's order */
-	USE_RESTED, /* attached once the program of switches has rested, while there are steps */
+	USE_RESTED, /* attached once that of switches or of forks has rested, while there are steps
+		     */
 	USE_CALLED, /* iterators and test runs */
 };
 
@@ -149,7 +151,8 @@ unsigned kern_map_entries(const struct kern *k, enum kern_map m);
 /* Whether the map, or program, is loaded with the families of k. */
 bool kern_has_map(const struct kern *k, enum kern_map m);
 bool kern_has_prog(const struct kern *k, enum kern_program p);
-/* The families that need the program, 0: all do; FAM_SCHED: that of switches (kern__rest()). */
+/* The families that need the program, 0: all do. That of switches has FAM_SCHED, that of forks
+ * JP_REST_BIRTHS (kern__rest()). */
 unsigned kern_family_of(enum kern_program p);
 /* Whether the program is not attached, as its family rests. */
 bool kern_rests(const struct kern *k, enum kern_program p);

@@ -3,7 +3,7 @@
  * Passes over tasks: iterator programs, the sweep, the offsets of per-CPU variables; and what
  * living tasks have used. Reading that takes a pass over all tasks of the node. As long as no other
  * task can have come, the tasks of the last pass are asked for by number instead, because most
- * tasks of a node are in no step.
+ * tasks of a node are in no step. Where nobody sees tasks begin, the sweep finds them first.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -228,7 +228,8 @@ static int query_known(struct kern *k, struct kern_tasks *t)
 
 int kern__tasks(struct kern *k, struct kern_tasks *t)
 {
-	bool can_ask = k->prog[P_ASK] >= 0 && !k->readonly;
+	bool unseen = kern__resting(k) & JP_REST_BIRTHS;
+	bool can_ask = k->prog[P_ASK] >= 0 && !k->readonly && !unseen;
 	uint64_t now = clock__mono_ns();
 	struct kern_arrivals c;
 	int err;
@@ -238,6 +239,8 @@ int kern__tasks(struct kern *k, struct kern_tasks *t)
 	    !memcmp(&c, &t->arrivals, sizeof(c)) && !query_known(k, t))
 		return 0;
 	t->pass_ns = 0;
+	if (unseen && !k->readonly)
+		kern__sweep(k);
 	err = pass_all(k, t);
 	if (!err && can_ask && !keep_known(t)) {
 		t->arrivals = c;

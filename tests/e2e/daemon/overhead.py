@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# timeout: 240
+# timeout: 900
 # SPDX-License-Identifier: GPL-2.0-or-later
 """OverheadBudget: what costs more than it rests, in the stated order, and every file says so: marks, attributes, NaN in the rows of that
 time and nowhere else. What the kernel accounts for itself stays exact. A quiet job never leaves
@@ -12,7 +12,7 @@ from daemonlib import *
 
 tree = Trees()
 TINY = 0.0001  # percent
-SURE = ["samples", "culprits", "waits", "histograms", "switches"]  # sockets and disks are idle here
+SURE = ["samples", "culprits", "waits", "histograms", "births", "switches"]  # sockets and disks are idle here
 # A column of each family that rests.
 RESTS = [("Tasks/0", "OffCPUDisk"), ("TimeBudget/0", "ThreadTime"), ("TimeBudget/0", "BlockedSleep"), ("Step", "OffCPUDisk"),
          ("Culprits/0", "System"), ("RunLatency/0", "B10"), ("Samples/0", "Samples")]
@@ -63,6 +63,22 @@ def forks(d):
     is_true("their slots are free again", wait_until(lambda: len(d.used_slots()) <= 2, 10, "slots to be free"), d.used_slots())
 
 
+def births(d):
+    """Processes whose parents have ended, that go on for some rows, and that become another program, while nobody looks at births."""
+    if not tree.v2:
+        return skip("births", "no cgroup v2")
+    script = "( (exec %s 1.5) & ) ; for i in 1 2 3 4 5 6 7 8; do (i=0; while [ $i -lt 5000 ]; do i=$((i+1)); done); done; sleep 4"
+    j = Job(d, "/bin/sh", "-c", script % tool("jpspin"))
+    time.sleep(3)
+    used = cpu_stat_ns(j.base + "/user/task_0") / 1e9
+    j.end()
+    is_near("births rest: CPU time is the cgroup's", whole(j.path, "Tasks/0", "CPUTime"), used, 0.01, 0.01)
+    with h5py.File(j.path, "r") as f:
+        names = set(f[d.name]["Commands"])
+    is_true("and programs have their names", {"sh", "sleep", "jpspin"} <= names, names)
+    is_equal("and all processes are counted", whole(j.path, "Tasks/0", "Forks"), 11)
+
+
 def all_rest():
     """With a budget that nothing fits, without one, and with it again: the rows of each time."""
     d = Daemon(0.5, OverheadBudget=TINY).start()
@@ -79,6 +95,7 @@ def all_rest():
     hold.go()
     hold.wait()
     forks(d)
+    births(d)
     kernel = kernel_account(hold.pid)
     resumed = time.time_ns()
     reload(d, OverheadBudget=0)
@@ -129,28 +146,70 @@ def quiet():
     d.end()
 
 
-@in_full
-def storm():
-    """Switches as fast as they come, beside a job that sleeps: inside the budget soon. (That all works again is in test_budget, and in all_rest.)"""
-    d = Daemon(1, OverheadBudget=None, PublishInterval=600).start()
-    sleeper = Job(d, "sleep", 240)
-    switches = [Job(d, "timeout", 60, tool("jpswitch"), "-p", 1000000000) for _ in range(os.cpu_count())]
-    wait_until(lambda: any(levels(d).values()), 50, "something to rest")
-    time.sleep(10)
-    costs = []
-    for _ in range(5):
-        costs.append(status(d)["overhead"]["percent"])
-        time.sleep(2)
-    is_true("inside the budget", sorted(costs)[2] <= 0.5, costs)
-    for s in switches:
-        s.end()
-    sleeper.stepd.proc.terminate()
-    sleeper.end()
-    of = table(sleeper.path, "TimeBudget/0")["ThreadTime"]
-    is_true("known before, unknown since", not numpy.isnan(of[1]) and numpy.isnan(of[-2]), of)
+def hand_over():
+    """jobprofd is killed while all rests, and the next one has no budget: nothing is lost, and all works."""
+    d = Daemon(0.5, OverheadBudget=TINY).start()
+    hold = Hold()
+    j = Job(d, *hold.cmd("park", "spin=0.2", "naps=300", "park"))
+    hold.wait()
+    wait_until(lambda: all(levels(d)[k] for k in SURE), 90, "all to rest")
+    forks(d)
+    hold.go()
+    hold.wait()
+    d.end(signal.SIGKILL)
+    d.configure(OverheadBudget=0)
+    d.spawn()
+    d.ready()
+    is_true("births are seen again", wait_until(lambda: os.path.exists(d.pin + "/links/jp_fork"), 10, "the program of forks"), d.said())
+    forks(d)
+    kernel = kernel_account(hold.pid)
+    hold.go()
+    j.end()
+    is_near("handed over: CPU time is schedstat's", whole(j.path, "Tasks/0", "CPUTime"), kernel["run_ns"] / 1e9, 0.01, 0.01)
+    is_near("and voluntary switches are the kernel's", whole(j.path, "Tasks/0", "VolSwitches"), kernel["nvcsw"], 0.001, 5)
     d.end()
+
+
+# What runs on each CPU, and how often a second all of them do it.
+STORMS = {"switches": (["jpswitch", "-p", 1000000000], "ctxt"),
+          "sockets": (["jpnet", "-s", 60000, "-c", 100000000, "bytes"], None),
+          "forks": (["jpfork", "-u", 0, "-m", 0, "-w", 0, "-p", 1, "-d", 1000], "processes")}
+
+
+def count_of(what):
+    with open("/proc/stat") as f:
+        return next((int(x.split()[1]) for x in f if what and x.split()[0] == what), 0)
+
+
+@in_full
+def storms():
+    """As many as there can be, beside a job that sleeps: inside the budget soon, and all works again soon after."""
+    for name, (cmd, count) in STORMS.items():
+        d = Daemon(1, OverheadBudget=None, PublishInterval=600).start()
+        sleeper = Job(d, "sleep", 400)
+        jobs = [Job(d, "timeout", 70, tool(cmd[0]), *cmd[1:]) for _ in range(os.cpu_count())]
+        wait_until(lambda: any(levels(d).values()), 60, "something to rest")
+        before, first = status(d)["overhead"]["percent"], max(e for e in re.findall(r"collector costs ([0-9.e+]+) %", d.said()))
+        time.sleep(10)
+        costs, from_, n = [], time.monotonic(), count_of(count)
+        for _ in range(5):
+            time.sleep(2)
+            costs.append(status(d)["overhead"]["percent"])
+        print("# %s: %s %% when it began to rest, %s %% now; %.0f a second; %s" % (
+            name, first, sorted(costs)[2], (count_of(count) - n) / (time.monotonic() - from_), {k: v for k, v in levels(d).items() if v}))
+        is_true("%s: inside the budget" % name, sorted(costs)[2] <= 0.5, (before, costs))
+        for s in jobs:
+            s.stepd.end(90)
+        wait_until(lambda: not any(levels(d).values()), 150, "all to work again")
+        is_true("%s: all works again" % name, True, "")
+        time.sleep(3)
+        sleeper.stepd.proc.terminate()
+        sleeper.end()
+        of = table(sleeper.path, "TimeBudget/0")
+        is_true("%s: the sleeper's time is known at the end, although it has not switched" % name, of["BlockedSleep"][-2] > 0.5, of[-3:])
+        d.end()
 
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests((all_rest, quiet, storm))
+    run_tests((all_rest, hand_over, quiet, storms))

@@ -28,6 +28,7 @@ const struct budget_info budget_infos[BUDGET_PARTS] = {
 	[BUDGET_CULPRITS] = {"culprits", "culprits", FAM_CULPRIT, 1},
 	[BUDGET_WAITS] = {"wait causes", "waits", FAM_WAIT, 1},
 	[BUDGET_HISTOGRAMS] = {"histograms", "histograms", FAM_LATENCY | FAM_BURST, 1},
+	[BUDGET_BIRTHS] = {"births of processes", "births", JP_REST_BIRTHS, 1},
 	[BUDGET_NETWORK] = {"network counters", "network", FAM_NETWORK, 2},
 	[BUDGET_DISKS] = {"disk counters", "disks", FAM_BLOCK, 2},
 	[BUDGET_FILES] = {"file counters", "files", FAM_FILES, 2},
@@ -91,12 +92,16 @@ static bool can_go_down(const struct budget *b, enum budget_part p, unsigned to)
 	return b->level[p] + 1 == to && to <= budget_infos[p].levels;
 }
 
-/* What only the program of switches sees rests before that program does. */
-static void rest_with_switches(struct budget *b, const struct budget_use *u)
+/* What only the program of switches sees, or is counted by what a process gets at its birth, rests
+ * before. */
+static void rest_before(struct budget *b, const struct budget_use *u, enum budget_part p)
 {
-	for (int p = BUDGET_CULPRITS; p <= BUDGET_HISTOGRAMS; p++)
-		if (u->full_s[p] > 0)
-			b->level[p] = 1;
+	if (p != BUDGET_BIRTHS && p != BUDGET_SWITCHES)
+		return;
+	for (int i = p == BUDGET_BIRTHS ? BUDGET_STACKS : BUDGET_CULPRITS; i <= BUDGET_HISTOGRAMS;
+	     i++)
+		if (u->full_s[i] > 0)
+			b->level[i] = 1;
 }
 
 /* Steps down by what is worth it, in order, until the rest fits. Returns the CPUs that it saves. */
@@ -111,8 +116,7 @@ static double rest_in_order(struct budget *b, const struct budget_use *u, double
 
 			if (by <= worth)
 				continue;
-			if (p == BUDGET_SWITCHES)
-				rest_with_switches(b, u);
+			rest_before(b, u, p);
 			b->level[p]++;
 			saved += by;
 		}
@@ -167,20 +171,27 @@ static enum budget_part last_resting(const struct budget *b)
 	return found;
 }
 
+/* All that there is room for works again at once, in the opposite order. */
 static bool step_up(struct budget *b, const struct budget_use *u)
 {
-	enum budget_part p = last_resting(b);
+	struct budget up = *b;
+	enum budget_part p;
 
-	if (p == BUDGET_PARTS)
-		return false;
-	if (b->cost - saved_by(b, u, p, -1) > CALM_PART * b->allowed) {
+	while ((p = last_resting(&up)) < BUDGET_PARTS) {
+		up.cost -= saved_by(&up, u, p, -1);
+		if (up.cost > CALM_PART * b->allowed ||
+		    (isnan(u->full_s[p]) && up.level[p] != b->level[p])) /* it is tried first */
+			break;
+		up.level[p]--;
+	}
+	if (!memcmp(up.level, b->level, sizeof(up.level))) {
 		b->calm_s = 0;
 		return false;
 	}
 	b->calm_s += u->s;
 	if (b->calm_s < b->wait_s)
 		return false;
-	b->level[p]--;
+	memcpy(b->level, up.level, sizeof(up.level));
 	b->calm_s = b->since_up_s = 0;
 	return true;
 }

@@ -15,6 +15,7 @@ enum budget_part {
 	BUDGET_CULPRITS,
 	BUDGET_WAITS,
 	BUDGET_HISTOGRAMS,
+	BUDGET_BIRTHS,	/* of processes: they are counted when they end */
 	BUDGET_NETWORK, /* counters, from here on: exact, then in one of BUDGET_EVERY rows, then not
 			 */
 	BUDGET_DISKS,

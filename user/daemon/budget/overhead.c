@@ -134,6 +134,8 @@ static void take_stats(struct overhead *o, const struct step_env *env)
 		take_program(&o->program[i], &o->before[i], &after[i], s, beside_ns(env));
 		if (after[i].family == FAM_SCHED && !kern__resting(env->k) && o->program[i].ns > 0)
 			o->switch_ns = o->program[i].ns;
+		if (after[i].family == JP_REST_BIRTHS && o->program[i].ns > 0)
+			o->fork_ns = o->program[i].ns;
 	}
 	o->stats_switches_s = o->switches_s;
 	o->stats_forks_s = o->forks_s;
@@ -164,7 +166,7 @@ static double add_programs(const struct overhead *o, const struct step_env *env,
 		unsigned family = o->before[i].family;
 		double cpus = p->per_s * p->ns / 1e9;
 
-		if (family & (FAM_SCHED | FAM_SAMPLE | FAM_STACK | FAM_FOLD))
+		if (family & (FAM_SCHED | JP_REST_BIRTHS | FAM_SAMPLE | FAM_STACK | FAM_FOLD))
 			continue; /* below */
 		if (part_of(family) < BUDGET_PARTS)
 			full[part_of(family)] += cpus;
@@ -173,6 +175,7 @@ static double add_programs(const struct overhead *o, const struct step_env *env,
 		else
 			fixed += cpus;
 	}
+	full[BUDGET_BIRTHS] += o->forks_s * o->fork_ns / 1e9;
 	full[BUDGET_SWITCHES] += all;
 	for (int p = 0; p < BUDGET_SWITCHES; p++) {
 		if (!(of_switch[p] > 0) || !(budget_infos[p].families & kern__families(env->k)))

@@ -45,6 +45,7 @@ struct overhead {
 	struct overhead_program program[OVERHEAD_PROGRAMS];
 	double stats_switches_s, stats_forks_s; /* at the last one */
 	double switch_ns; /* a run of the program of switches while nothing of it rested */
+	double fork_ns;	  /* a run of the program of forks */
 	/* the daemon's own */
 	uint64_t own_boot_ns, own_ns, stack_ns;
 	double own, stack; /* CPUs */
