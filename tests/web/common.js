@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core';
 export const folder = process.argv[2]; // has the pages, and cases.json
 export const cases = JSON.parse(readFileSync(join(folder, 'cases.json'), 'utf8'));
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-export const LAPTOP = { width: 1366, height: 768 }, PHONE = { width: 390, height: 844 };
+export const LAPTOP = { width: 1366, height: 768 }, PHONE = { width: 390, height: 844 }, PAPER = { width: 688, height: 1017 }; // A4 without its margins
 
 function verdict(name, wrong) {
 	console.log(wrong ? `not ok ${name}: ${String(wrong).replace(/\s+/g, ' ').slice(0, 400)}` : `ok ${name}`);
@@ -20,6 +20,19 @@ export async function tried(name, f) {
 	} catch (e) {
 		verdict(name, e.stack);
 	}
+}
+
+// By how many pixels it is wider than the paper, where nobody can scroll.
+export async function beyondPaper(page) {
+	const before = page.viewportSize();
+
+	await page.setViewportSize(PAPER);
+	await page.emulateMedia({ media: 'print' });
+	const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+
+	await page.emulateMedia({ media: null });
+	await page.setViewportSize(before);
+	return Math.max(0, wider);
 }
 
 // The number that a text says, in the unit of the JSON: MiB, s, J, or a share of 1.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What a reader does on the pages of a site: each takes an open page and what browser.py wants of it, and returns '' or what is wrong.
 
+import { PAPER } from './common.js';
+
 const at = (page) => page.evaluate(() => decodeURIComponent(location.pathname + location.search));
 
 // Types into the search box and presses Enter: where does that lead?
@@ -103,7 +105,7 @@ async function seldom(page, { field, value, leads }) {
 
 // On paper, even upright: no number of a table goes on in the next line.
 async function printed(page) {
-	await page.setViewportSize({ width: 688, height: 1017 });
+	await page.setViewportSize(PAPER);
 	await page.emulateMedia({ media: 'print' });
 	const { numbers, broken } = await page.evaluate(() => {
 		const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT), of = [], r = document.createRange();

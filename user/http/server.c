@@ -173,7 +173,7 @@ static bool is_foreign(const struct http_server *s, struct exchange *e)
 		return false;
 	if (is_one_of(as, "iframe", "frame"))
 		return !s->frame_ancestors;
-	return is_one_of(as, "object", "embed") || (mode && strcmp(mode, "navigate") != 0);
+	return is_one_of(as, "object", "embed") || !mode || strcmp(mode, "navigate") != 0;
 }
 
 static bool is_gzip_taken(struct exchange *e)

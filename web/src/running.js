@@ -95,7 +95,7 @@ const COLUMNS = [
 	{ key: 'start', head: 'Ran', unit: 'h:min', p: 'p2', label: 'ran', put: (r, now) => (known(r.start) ? hm(Math.max(0, now - r.start)) : '?') },
 	{ key: 'left', head: 'Left', unit: 'of its limit', p: 'p2', label: 'left', put: rest, about: 'until the time limit; the bar is what is over of it; bold below half an hour' },
 	{ key: 'cpu_share', head: 'CPU', unit: '%', bar: true, p: 'p2', label: 'CPU', unit2: '%', put: (r) => percent(r.cpu_share), about: 'CPU time of what its cores could have worked in the last 5 minutes' },
-	{ key: 'spark', head: 'CPU', unit: '30 min', left: true, put: (r) => (r.spark ? line(r.spark) : ''), about: 'the same of each of the last 30 minutes, 0 to 100 %' },
+	{ key: 'spark', head: 'CPU', unit: '30 min', left: true, p: 'screen', put: (r) => (r.spark ? line(r.spark) : ''), about: 'the same of each of the last 30 minutes, 0 to 100 %' },
 	{ key: 'memory_share', head: 'Mem', unit: '% of limit', bar: true, p: 'p2', label: 'mem', unit2: '%', put: (r) => percent(r.memory_share, r.memory_share > 0.9), about: 'without cached files, of the fullest node, now; bold above 90 %' },
 	{ key: 'gpu_share', head: 'GPU', unit: '%', bar: true, p: 'p2', label: 'GPU', unit2: '%', put: (r) => (r.gpus ? percent(r.gpu_share) : soft('\u2013')), about: 'mean use of its GPUs in the last 5 minutes' },
 	{ key: 'io_bytes_s', head: 'I/O', unit: 'MiB/s', put: (r) => (known(r.io_bytes_s) ? few(r.io_bytes_s / 1048576) : soft('?')), about: 'read and written in the last 5 minutes' },
@@ -176,7 +176,7 @@ class Page {
 		this.state = el('span', { class: 'upd' });
 		this.told = el('p', { class: 'sr', role: 'status', 'aria-live': 'polite' });
 		this.body = el('tbody', {});
-		this.table = el('table', { class: 'g pp live', 'aria-label': 'Running jobs, those first that need somebody' }, el('thead', {}, el('tr', {}, COLUMNS.map((c) => el('th', { scope: 'col', class: c.left ? 'l' : null, title: c.about },
+		this.table = el('table', { class: 'g pp live', 'aria-label': 'Running jobs, those first that need somebody' }, el('thead', {}, el('tr', {}, COLUMNS.map((c) => el('th', { scope: 'col', class: c.left ? `l ${c.p ?? ''}` : null, title: c.about },
 			el('span', { class: 't' }, c.head), el('span', { class: 'u' }, c.unit ?? ''))))), this.body);
 		this.others = el('button', { type: 'button', class: 'others soft', onclick: () => this.fold() });
 		this.none = el('p', { class: 'none' });

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# timeout: 240
+# timeout: 600
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a job costs the file system that the nodes share: bytes, and opens, fsyncs, renames and the like
 of jobprofd and all its children, by strace. And when nodes write the files of running steps."""
@@ -148,6 +148,34 @@ def young_steps():
     is_equal("a clean end", d.end(), 0)
 
 
+@in_full
+def late_changes():
+    """What begins late in a step is in a version of its file after three to five looks: one more than a step beside it
+    has that goes on."""
+    d = Daemon(interval=1, PublishInterval=200, NodeTables=None).start()
+    jobs = [new_job(), new_job()]
+    cmds = (["sh", "-c", "sleep 170; date +%%s >&2; exec %s -a 200 -t 100" % tool("jpmem")], ["sleep", 300])
+    steps = [Stepd(j, 0, cmd, v2_task(tree.job(j) + "/step_0")) for j, cmd in zip(jobs, cmds)]
+    paths = [os.path.join(d.hdf5, "root", ".%d_0_%s.h5" % (j, NODE)) for j in jobs]
+    seen = [set(), set()]
+
+    def one_more():
+        for found, path in zip(seen, paths):
+            if os.path.exists(path) and os.stat(path).st_mtime < time.time() - 2:  # in one turn of both
+                found.add(os.stat(path).st_mtime)
+        return len(seen[0]) > len(seen[1])
+
+    wait_until(lambda: one_more() and steps[0].out(), 240, "one more version of the step that changes")
+    later = time.time() - int(steps[0].out())
+    is_true("after three to five looks", 28 < later < 57, later)
+    memory = table(paths[0], "Step")["AnonMB"]
+    is_true("with the change", memory[-1] > 199 and memory[-28] > 199 and memory[-57] < 20, memory)
+    for s in steps:
+        s.proc.terminate()
+        s.end()
+    is_equal("a clean end", d.end(), 0)
+
+
 def nothing_to_look_at():
     for settings in ({"LiveFiles": "no"}, {"PublishInterval": "0"}):
         d = Daemon(**{"PublishInterval": 1, **settings}).start()
@@ -164,4 +192,4 @@ def nothing_to_look_at():
 
 
 if __name__ == "__main__":
-    run_tests([a_small_job, nothing_to_look_at, nodes_have_their_own_second, young_steps])
+    run_tests([a_small_job, nothing_to_look_at, nodes_have_their_own_second, young_steps, late_changes])

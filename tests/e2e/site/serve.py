@@ -284,6 +284,7 @@ def what_makes_no_sense():
             is_equal("serve, %s: 405" % method, s.ask("/jobs", method, [("Content-Length", "0")])[0], 405)
         for title, headers, status in (("of another site, as a part", [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "no-cors")], 403),
                                        ("of another port of this host", [("Sec-Fetch-Site", "same-site"), ("Sec-Fetch-Mode", "no-cors")], 403),
+                                       ("of another site, which does not say how", [("Sec-Fetch-Site", "cross-site")], 403),
                                        ("in another site's frame", [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")], 403),
                                        ("a link on another site", [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate")], 200)):
             is_equal("serve, %s: %d" % (title, status), s.ask("/jobs.json", headers=headers)[0], status)

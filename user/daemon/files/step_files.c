@@ -264,14 +264,11 @@ static bool name_in_use(const struct step *steps, const struct pending_file *pen
 	return false;
 }
 
-/* When the next version is due. The nodes of a step begin together, and write into one directory:
- * each has its own place in the interval, by its name. Who starts a step looks at it soon: a young
- * one has its next version when it is twice as old. */
-static uint64_t live_due(const struct step *s, const char *node, uint64_t every)
+/* When the next version is due of a step that goes on as it did. Who starts a step looks at it
+ * soon: a young one has its next version when it is twice as old. */
+static uint64_t even_due(const struct step *s, double part, uint64_t every)
 {
-	const uint64_t hash = id__mix(id__of_text(node), 0),
-		       first = every < FIRST_NS ? every : FIRST_NS;
-	const double part = (double)(hash >> 11) * 0x1p-53;
+	const uint64_t first = every < FIRST_NS ? every : FIRST_NS;
 	uint64_t due, earliest = s->pub.started_ns + every / 2;
 
 	if (!s->pub.started_ns)
@@ -280,6 +277,26 @@ static uint64_t live_due(const struct step *s, const char *node, uint64_t every)
 		return 2 * s->pub.started_ns - s->start_boot_ns;
 	due = s->start_boot_ns + (uint64_t)(part * (double)every);
 	return due < earliest ? due + (earliest - due + every - 1) / every * every : due;
+}
+
+static void watch_use(struct step *s, uint64_t every)
+{
+	const struct table *t = s->tables;
+
+	while (t < s->tables + s->ntables && t->kind != KIND_STEP)
+		t++;
+	if (t < s->tables + s->ntables && t->prev)
+		use_watch__look(&s->use, &t->prev->totals, t->prev->boot_ns, every);
+}
+
+/* The nodes of a step begin together, and write into one directory: each has its own place in the
+ * interval, by its name. */
+static bool is_live_due(const struct step *s, const char *node, uint64_t every, uint64_t now)
+{
+	const double part = (double)(id__mix(id__of_text(node), 0) >> 11) * 0x1p-53;
+
+	return now >= even_due(s, part, every) ||
+	       now >= use_watch__due(&s->use, s->pub.started_ns, part, every);
 }
 
 void daemon_publish_live(struct daemon *d, struct step *s, uint64_t now)
@@ -294,8 +311,9 @@ void daemon_publish_live(struct daemon *d, struct step *s, uint64_t now)
 		return;
 	if (every < PUBLISH_SHARE * s->pub.cost_ns)
 		every = PUBLISH_SHARE * s->pub.cost_ns;
+	watch_use(s, every);
 	/* publication__start() says when it is tried again after a failure */
-	if (s->pub.failures || now >= live_due(s, step__node_name(s, d->env.node_name), every))
+	if (s->pub.failures || is_live_due(s, step__node_name(s, d->env.node_name), every, now))
 		publication__start(&s->pub, d->opts.writer, false, now);
 }
 

@@ -20,6 +20,7 @@
 #include "daemon/lookup/lookup.h"
 #include "daemon/step/frame.h"
 #include "daemon/step/request.h"
+#include "daemon/step/use_watch.h"
 #include "identity/layout.h"
 #include "journal/journal.h"
 #include "sample/sample.h"
@@ -258,6 +259,7 @@ struct step {
 	struct step_stacks *stacks;   /* NULL: none were seen yet */
 	struct recent_bursts *recent; /* NULL: nobody has asked for them */
 	struct publication pub;
+	struct use_watch use;
 	struct step *next;
 };
 
