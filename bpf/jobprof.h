@@ -58,7 +58,7 @@ struct jp_control {
 	__u64 born_real_ns;
 	__u64 probe_ns; /* calibrated cost of one program run */
 	__u32 resting;	/* families that do no work for now: JP_REST_FAMILIES */
-	__u32 changing; /* not 0: not all is there and attached, or others take it over. Who dies
+	__u32 changing; /* not 0: not all is pinned yet, or another build takes it over. Who dies
 			   meanwhile leaves what nobody can go on with */
 	struct jp_stats stats;
 	__u64 pcpu_id; /* map id of the per-CPU scratch array */

@@ -111,7 +111,7 @@ static const char *misfit(const struct kern *k, const struct carry *c)
 	if (abi < JP_ABI_FROM || control_number(c, "abi_from", abi) > JP_ABI_VERSION)
 		return "its numbers mean other things";
 	if (control_number(c, "changing", 0))
-		return "a jobprofd was killed while it attached programs or took over counts";
+		return "another jobprofd was killed while it did that";
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
 		if (c->map[needed[i]].fd < 0)
 			return "a map is missing";
@@ -272,7 +272,8 @@ static int plan_all(struct kern *k, struct carry *c)
 	return err;
 }
 
-/* From here on theirs is of use to nobody else. */
+/* From now on their maps and ours are whole only together: should this process be killed, the next
+ * one has to say that counts are lost. */
 static void mark_taken(const struct carry *c)
 {
 	int64_t size = 0;
@@ -610,8 +611,8 @@ static int copy_all(struct kern *k, struct carry *c)
 
 	c->same_layouts = same_components(k, c);
 	mark_taken(c);
-	take_free_slots(c);
 	copy_control(k, c);
+	take_free_slots(c);
 	err = copy_cells(k, c);
 	if (err)
 		return err;

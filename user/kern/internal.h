@@ -148,7 +148,7 @@ int kern_attach_one(struct kern *k, enum kern_program p);
 void kern_detach_one(struct kern *k, enum kern_program p);
 /* Notes that these families rested until now, under another process or other programs. */
 void kern_rest_ended(struct kern *k, unsigned families);
-/* The maps are taken over: what rested under the process before works from now on. */
+/* The maps are taken over: what rested under the process before works from kern__attach() on. */
 void kern_rest_taken_over(struct kern *k);
 /* Id of an event "group/name" of tracefs, or -errno. */
 int kern_event_id(const char *event);

@@ -98,11 +98,9 @@ int kern_attach_one(struct kern *k, enum kern_program p)
 
 int kern__attach(struct kern *k)
 {
-	bool fresh = !k->control->attached_ns;
-	uint32_t changing = k->control->changing;
+	bool fresh = !k->control->attached_ns || !kern__attached(k);
 	int i, err = 0;
 
-	k->control->changing = 1;
 	if (fresh)
 		k->control->attached_ns = clock__boot_ns();
 	if (fresh && !(kern__resting(k) & FAM_PERF))
@@ -128,7 +126,6 @@ int kern__attach(struct kern *k)
 		kern_record_missed(k, false);
 		kern_pmu_calibrate(k);
 	}
-	k->control->changing = changing;
 	return err;
 }
 
@@ -158,9 +155,6 @@ static void forget_gone(struct kern *k)
 
 void kern__detach(struct kern *k)
 {
-	uint32_t changing = k->control->changing;
-
-	k->control->changing = 1;
 	for (int i = P_N; i-- > 0;)
 		if (kern_progs[i].use == USE_TRACED || kern_progs[i].use == USE_RESTED)
 			kern_detach_one(k, i);
@@ -168,6 +162,5 @@ void kern__detach(struct kern *k)
 	kern_sample_stop(k);
 	kern_region_stop(k);
 	k->control->attached_ns = 0;
-	k->control->changing = changing;
 	forget_gone(k);
 }

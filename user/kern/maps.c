@@ -319,5 +319,5 @@ const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot)
 
 bool kern__attached(const struct kern *k)
 {
-	return k->link[P_EXIT] >= 0; /* others may rest */
+	return k->link[P_RMDIR] >= 0; /* the last of those that never rest */
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -317,12 +318,10 @@ static int take_over(struct kern *k)
 		return -ESTALE;
 	k->opts.raw_tp = k->control->raw_tp;
 	k->taken_over = true;
-	err = kern_pmu_restore(k);
-	if (err)
-		return err;
 	kern_rest_taken_over(k);
-	/* what the process before had no time to attach, and what goes with its process */
-	if (k->control->attached_ns)
+	err = kern_pmu_restore(k);
+	/* what rested, and what the process before had no time to attach */
+	if (!err && k->control->attached_ns)
 		err = kern__attach(k);
 	return err;
 }
@@ -540,6 +539,7 @@ void kern__free(struct kern *k)
 		ring_buffer__free(k->crossing_ring);
 	drop_all(k);
 	kern_btf_close(k);
+	flock(k->lock, LOCK_UN); /* as others may have the descriptor, see kern_lock_pins() */
 	kern_close_fd(&k->lock);
 	free(k);
 }

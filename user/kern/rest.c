@@ -36,6 +36,16 @@ void kern_rest_ended(struct kern *k, unsigned families)
 	note(k, families & JP_REST_FAMILIES, clock__boot_ns());
 }
 
+void kern_rest_taken_over(struct kern *k)
+{
+	unsigned families = kern__resting(k);
+
+	if (!families)
+		return;
+	kern_rest_ended(k, families);
+	k->control->resting += JP_REST_FAMILIES + 1 - families;
+}
+
 /* Requests whose end nobody sees would be taken for lost ones. */
 static void forget_requests(struct kern *k)
 {
@@ -80,17 +90,6 @@ static void start(struct kern *k, unsigned families)
 		kern_sample_start(k);
 	if (families & (JP_REST_BIRTHS | FAM_WAIT)) /* of tasks that live, from now on */
 		kern__sweep(k);
-}
-
-void kern_rest_taken_over(struct kern *k)
-{
-	unsigned families = kern__resting(k);
-
-	if (!families)
-		return;
-	kern_rest_ended(k, families);
-	k->control->resting += JP_REST_FAMILIES + 1 - families;
-	start(k, families);
 }
 
 void kern__rest(struct kern *k, unsigned families)

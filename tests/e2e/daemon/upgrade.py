@@ -273,7 +273,7 @@ def cannot_go_on(name="cannot go on", at=ABI, why="its numbers mean other things
 
 
 def died_amid_a_change():
-    cannot_go_on("died amid a change", CHANGING, "a jobprofd was killed while it attached programs or took over counts")
+    cannot_go_on("died amid a change", CHANGING, "another jobprofd was killed while it did that")
 
 
 def other_events():
