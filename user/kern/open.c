@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -535,6 +536,7 @@ void kern__free(struct kern *k)
 		ring_buffer__free(k->crossing_ring);
 	drop_all(k);
 	kern_btf_close(k);
+	flock(k->lock, LOCK_UN); /* as others may have the descriptor, see kern_lock_pins() */
 	kern_close_fd(&k->lock);
 	free(k);
 }
