@@ -231,7 +231,7 @@ def helper_ends():
         os.kill(before[which], sig)
         s, name = Stepd(job, 0, [chain(), "8" if sig == signal.SIGKILL else "16"], v2_task(Trees().job(job) + "/step_0")), "%s %d: " % (sig.name, which)
         if sig == signal.SIGSTOP:  # while jobprofd starts no other one, the ring fills up, however long that takes here
-            pid = children(s.proc.pid)[0]
+            pid = wait_until(lambda: children(s.proc.pid), 60, "the program")[0]
             wait_until(lambda: cpu_seconds(pid) > 0.5, 60, "the program")
             d.proc.send_signal(signal.SIGSTOP)
             try:
