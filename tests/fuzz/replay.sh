@@ -49,14 +49,17 @@ if [ $status -eq 0 ] && [[ $said =~ ^500000\ inputs,\ [0-9]{5,}\ taken$ ]]; then
 else
 	not_ok "addresses: no fault" "$(echo "$said" | grep -m1 ERROR)"
 fi
-said=$("$BUILD/fuzz/replay_texts" 500 "$ROOT"/tests/data/texts/* 2>&1)
-status=$?
-echo "$said" | tail -n 60
-if [ $status -eq 0 ] && [[ $said =~ ^[0-9]{4}\ inputs,\ [0-9]{3,}\ taken$ ]]; then
-	ok "texts: no fault"
-else
-	not_ok "texts: no fault" "$(echo "$said" | grep -m1 'ERROR\|not taken')"
-fi
+for name in texts messages programs; do
+	mapfile -t files < <(find "$ROOT/tests/data/$name" -type f)
+	said=$("$BUILD/fuzz/replay_$name" 500 "${files[@]}" 2>&1)
+	status=$?
+	echo "$said" | tail -n 60
+	if [ $status -eq 0 ] && [[ $said =~ ^[0-9]{4}\ inputs,\ [0-9]{3,}\ taken$ ]]; then
+		ok "$name: no fault"
+	else
+		not_ok "$name: no fault" "$(echo "$said" | grep -m1 'ERROR\|not taken')"
+	fi
+done
 n=$(tail -n 1 "$TMP/said" | cut -d' ' -f1)
 if [ "${n:-0}" -gt 1000 ] 2>/dev/null; then
 	ok "damaged files: most can be read or refused"

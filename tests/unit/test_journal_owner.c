@@ -3,6 +3,7 @@
 
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "tests/unit/journal_file.h"
 
@@ -39,6 +40,25 @@ TEST(a_journal_has_one_owner)
 	journal__free(other);
 	journal__free(NULL);
 	assert_int_equal(journal__reopen(&other, "/nonexistent/j", &cut), -ENOENT);
+}
+
+/* On a busy machine it may be long before a child has closed what it was born with. */
+TEST(a_child_of_the_owner_holds_nothing_up)
+{
+	struct journal *j = small(1), *other;
+	pid_t child = fork();
+	uint64_t cut;
+
+	if (!child) {
+		pause();
+		_exit(1);
+	}
+	assert_true(child > 0);
+	journal__free(j);
+	assert_int_equal(journal__reopen(&other, path, &cut), 0);
+	journal__free(other);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 }
 
 /* A file size limit stops a write in its middle, like a full disk. */

@@ -38,7 +38,7 @@ static const char *take_object(struct reading *rd, struct row *r, const json_t *
 	if (!wrong && !(r->number[INDEX_sources] >= 1 && r->number[INDEX_sources] <= 3))
 		wrong = "sources is not 1, 2 or 3";
 	if (!wrong)
-		wrong = row__find_bad_time(r, (int)r->number[INDEX_sources] & ROW_SOURCE_SLURM);
+		wrong = row__find_bad_time(r, row__is_slurms(r));
 	if (!wrong && taken != json_object_size(o) && !rd->said_unknown) {
 		log_warn("%s:%lu: columns that this jobprof does not know are left out", rd->name,
 			 rd->line);

@@ -169,13 +169,6 @@ static int find(struct index *ix, const struct condition *c, const char *cluster
 	return err;
 }
 
-static bool is_slurms(const struct row *r)
-{
-	const double sources = r->number[INDEX_sources];
-
-	return sources > 0 && (int)sources & ROW_SOURCE_SLURM;
-}
-
 static bool are_equal(const struct row *a, const struct row *b, enum index_column c)
 {
 	return a->text[c] && b->text[c] && !strcmp(a->text[c], b->text[c]);
@@ -185,10 +178,10 @@ static bool are_equal(const struct row *a, const struct row *b, enum index_colum
  * nothing. */
 static int rank(const struct row_list *l, const struct row *r)
 {
-	int rank = is_slurms(r) ? 2 : 1;
+	int rank = row__is_slurms(r) ? 2 : 1;
 
 	for (unsigned i = 0; i < l->n && rank < 2; i++)
-		if (is_slurms(&l->v[i]) && are_equal(&l->v[i], r, INDEX_cluster))
+		if (row__is_slurms(&l->v[i]) && are_equal(&l->v[i], r, INDEX_cluster))
 			rank = are_equal(&l->v[i], r, INDEX_user) ? 2 : 0;
 	return rank;
 }
@@ -280,11 +273,11 @@ static int drop_claimed_tasks(struct row_list *l)
 		for (end = i + 1; end < l->n && are_equal(&l->v[i], &l->v[end], INDEX_cluster);)
 			end++;
 		for (unsigned k = i; !err && k < end && !by_slurm.text[INDEX_user]; k++)
-			if (is_slurms(&l->v[k]))
+			if (row__is_slurms(&l->v[k]))
 				err = row__set_text(&by_slurm, INDEX_user,
 						    l->v[k].text[INDEX_user]);
 		for (unsigned k = i; k < end; k++)
-			if (by_slurm.text[INDEX_user] && !is_slurms(&l->v[k]) &&
+			if (by_slurm.text[INDEX_user] && !row__is_slurms(&l->v[k]) &&
 			    !are_equal(&by_slurm, &l->v[k], INDEX_user))
 				row__free(&l->v[k]);
 			else

@@ -120,7 +120,7 @@ static int write_node(struct index *ix, const struct db_value key[static 3],
 static int find_node(struct index *ix, const struct row *job, const struct node_series *claim,
 		     struct known_node *n)
 {
-	const bool is_sure = (int)job->number[INDEX_sources] & ROW_SOURCE_SLURM;
+	const bool is_sure = row__is_slurms(job);
 	const double votes = is_sure ? SURE_VOTES : 1;
 	const struct node_series s = size_of(claim);
 	const struct db_value key[] = {db_value__text(job->text[INDEX_cluster]),

@@ -82,11 +82,6 @@ static bool is_other_restart(const struct row *a, const struct row *b)
 	return fabs(a->number[INDEX_restart] - b->number[INDEX_restart]) > 0;
 }
 
-static bool is_slurms(const struct row *r)
-{
-	return (int)r->number[INDEX_sources] & ROW_SOURCE_SLURM;
-}
-
 /*
  * Whether both are the same run of a job, whoever its user is: 3: surely; 2, 1: by their times; 0:
  * no. A job that is requeued keeps its number, and so does one that changes its size, for which
@@ -94,7 +89,7 @@ static bool is_slurms(const struct row *r)
  */
 static int likeness(const struct row *old, const struct row *r, const struct index_source *from)
 {
-	const bool was_slurm = is_slurms(old), is_slurm = from->source & ROW_SOURCE_SLURM;
+	const bool was_slurm = row__is_slurms(old), is_slurm = from->source & ROW_SOURCE_SLURM;
 
 	if (old->number[INDEX_start] == r->number[INDEX_start])
 		return 3;
@@ -124,7 +119,8 @@ static void write_statement(FILE *f, bool insert)
 /* Takes a stored row of another user. 0 or -ENOMEM. */
 static int take_other(struct of_job *s, struct stored *one, const struct index_source *from)
 {
-	const bool was_slurm = is_slurms(&one->row), is_slurm = from->source & ROW_SOURCE_SLURM;
+	const bool was_slurm = row__is_slurms(&one->row),
+		   is_slurm = from->source & ROW_SOURCE_SLURM;
 
 	s->is_other |= was_slurm && !is_slurm;
 	if (was_slurm || !is_slurm)
@@ -203,7 +199,7 @@ static bool replaces(const struct row *old, const struct row *r, int i, unsigned
 {
 	const bool is_known = index_infos[i].type == INDEX_TEXT ? r->text[i] && *r->text[i]
 								: !isnan(r->number[i]);
-	const bool slurm_said = (int)old->number[INDEX_sources] & ROW_SOURCE_SLURM;
+	const bool slurm_said = row__is_slurms(old);
 
 	switch (index_infos[i].from) {
 	case FROM_SLURM:
@@ -431,7 +427,8 @@ static int drop_node_rows(struct index *ix, const struct stored *s, const struct
 static int put_stored(struct index *ix, struct stored *s, const struct row *r,
 		      const struct index_source *from)
 {
-	const bool slurm_said = from->source == ROW_SOURCE_PROFILE && s->id && is_slurms(&s->row);
+	const bool slurm_said =
+		from->source == ROW_SOURCE_PROFILE && s->id && row__is_slurms(&s->row);
 	const bool was_stored = s->id;
 	bool is_dear;
 	int err = was_stored ? sums__mark(ix, &s->row) : 0;

@@ -119,6 +119,8 @@ json_t *row_fs__json(const struct row_fs *f);
  * whose text `why` has room. *taken: how many members are known. row__free() in all cases. */
 const char *row__of_json(struct row *r, const json_t *o, size_t *taken, char *why, size_t size);
 
+/* Whether Slurm has reported the job; of a new row nobody has yet. */
+bool row__is_slurms(const struct row *r);
 /* Whether the job and its begin are known and possible: no row without both is stored. */
 bool row__has_key(const struct row *r);
 

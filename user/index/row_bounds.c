@@ -21,7 +21,7 @@
 #define GPU_W	   2000
 #define NODE_BYTES 1e12 /* B/s through one node, from memory as well */
 
-static bool is_slurms(const struct row *r)
+bool row__is_slurms(const struct row *r)
 {
 	const double sources = r->number[INDEX_sources];
 
@@ -70,7 +70,7 @@ static double most_core_s(const struct row *r)
 /* Where tasks are not bound to their CPUs they use more, and Slurm has counted that, too. */
 static double most_cpu_s(const struct row *r)
 {
-	const double slurms = is_slurms(r) ? r->number[INDEX_slurm_cpu_s] * MARGIN : NAN;
+	const double slurms = row__is_slurms(r) ? r->number[INDEX_slurm_cpu_s] * MARGIN : NAN;
 
 	return fmax(most_core_s(r), slurms);
 }
@@ -105,6 +105,6 @@ void row__bound(struct row *r)
 	for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++)
 		if (!(r->number[bounds[i].of] <= bounds[i].most(r)))
 			r->number[bounds[i].of] = NAN;
-	if (!is_slurms(r) && r->number[INDEX_start] - r->number[INDEX_submit] > YEAR_S)
+	if (!row__is_slurms(r) && r->number[INDEX_start] - r->number[INDEX_submit] > YEAR_S)
 		r->number[INDEX_submit] = NAN;
 }

@@ -322,8 +322,11 @@ void journal__free(struct journal *j)
 {
 	if (!j)
 		return;
-	if (j->fd >= 0)
+	if (j->fd >= 0) {
+		/* a child that has just been forked has the descriptor, too, until it runs */
+		flock(j->fd, LOCK_UN);
 		close(j->fd);
+	}
 	free(j->path);
 	free(j->buf);
 	free(j->packed);

@@ -40,9 +40,14 @@ def without_node():
 
 
 def fuzzers():
-    """What runs in full only still compiles and links with jobprof's objects."""
+    """What runs in full only still compiles and links with jobprof's objects, and takes the inputs that are kept."""
     p = subprocess.run(["make", "-s", "fuzz-links"], cwd=ROOT, capture_output=True, text=True, timeout=120)
     is_equal("the fuzzers link", (p.returncode, p.stderr[-800:]), (0, ""))
+    for name in ("texts", "messages", "programs"):
+        files = glob.glob("%s/tests/data/%s/**" % (ROOT, name), recursive=True)
+        p = subprocess.run([os.path.join(ROOT, "build/tests/fuzz/replay_%s.links" % name), "20"] + [f for f in files if os.path.isfile(f)],
+                           capture_output=True, text=True, timeout=120)
+        is_true("the fuzzer %s takes what is kept" % name, p.returncode == 0 and re.search(r", [1-9]\d* taken", p.stdout), p)
 
 
 if __name__ == "__main__":

@@ -229,16 +229,19 @@ def helper_ends():
         d, job = Daemon(1, ProfileHDF5Default="all,stack", StackUnwind="dwarf").start(), new_job()
         before = wait_until(lambda: helpers(d), 5, "helpers")
         os.kill(before[which], sig)
-        s, name = Stepd(job, 0, [chain(), "8" if sig == signal.SIGKILL else "24"], v2_task(Trees().job(job) + "/step_0")), "%s %d: " % (sig.name, which)
-        after = wait_until(lambda: helpers(d) not in (None, before) and helpers(d), 30, "another helper")
+        s, name = Stepd(job, 0, [chain(), "8" if sig == signal.SIGKILL else "16"], v2_task(Trees().job(job) + "/step_0")), "%s %d: " % (sig.name, which)
+        if sig == signal.SIGSTOP:  # while jobprofd starts no other one, the ring fills up, however long that takes here
+            pid = wait_until(lambda: children(s.proc.pid), 60, "the program")[0]
+            wait_until(lambda: cpu_seconds(pid) > 0.5, 60, "the program")
+            d.proc.send_signal(signal.SIGSTOP)
+            try:
+                wait_until(lambda: cpu_seconds(pid) > 10, 300, "10 s of CPU time")
+            finally:
+                d.proc.send_signal(signal.SIGCONT)
+        after = wait_until(lambda: helpers(d) not in (None, before) and helpers(d), 60, "another helper")
         is_true(name + "both are replaced", not set(after) & set(before) and wait_until(
-            lambda: not os.path.exists("/proc/%d" % before[1]), 5, "the end of the one before"), (before, after))
-        pid = children(s.proc.pid)[0]
-        while sig == signal.SIGSTOP and cpu_seconds(pid) < 9:
-            for p in (helpers(d) or ())[which:which + 1]:
-                os.kill(p, sig)
-            time.sleep(0.05)
-        s.end(200)
+            lambda: not os.path.exists("/proc/%d" % before[1]), 15, "the end of the one before"), (before, after))
+        s.end(400)
         path = d.file(job, 0)
         used, lost = total(table(path, "Tasks/0"), "CPUTime"), attrs_of(path).get("Uncopied Stacks", 0)
         met = sum(n for _, n in folded(path)) / 9.7

@@ -367,6 +367,7 @@ void child__begin(void)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	close_range(STDERR_FILENO + 1, ~0u, 0);
+	umask(022); /* as Slurm's: the users' directories are what protects their files */
 	group_enter();
 	give_up_oom_protection();
 }

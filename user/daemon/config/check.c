@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/io_full.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "client/client.h"
 #include "daemon/child/child.h"
 #include "daemon/child/publication.h"
@@ -349,6 +350,41 @@ static int check_is_set(struct config *c, unsigned families)
 	return -EINVAL;
 }
 
+/* Whether systemd has given this process a directory of its own there (PrivateTmp=): the mount's
+ * source, as the kernel says it, has a name that systemd makes. */
+static bool is_own(const char *dir)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[4096], root[2048], at[2048];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s %*s %*s %2047s %2047s", root, at) == 2 && !strcmp(at, dir) &&
+		    strstr(root, "/systemd-private-"))
+			return true;
+	return false;
+}
+
+/* A service may have directories for temporary files of its own: nobody would find the profiles. */
+static int check_is_seen(struct config *c)
+{
+	static const char *const dirs[] = {"/tmp", "/var/tmp"};
+
+	for (unsigned i = 0; c->hdf5_dir && i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		const size_t n = strlen(dirs[i]);
+
+		if (!str__starts(c->hdf5_dir, dirs[i]) ||
+		    (c->hdf5_dir[n] && c->hdf5_dir[n] != '/') || !is_own(dirs[i]))
+			continue;
+		config__complain(c, config__where(c, "ProfileHDF5Dir"),
+				 "ProfileHDF5Dir=%s: this service has a %s of its own: choose "
+				 "another directory, or set PrivateTmp=no (systemctl edit "
+				 "jobprofd)",
+				 c->hdf5_dir, dirs[i]);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_settings(struct config *c, struct check_families *f)
 {
 	struct ipmi_settings ipmi;
@@ -371,6 +407,8 @@ static int check_settings(struct config *c, struct check_families *f)
 	if (check__ipmi(c, &ipmi))
 		err = -EINVAL;
 	if (check_is_set(c, f->by_default))
+		err = -EINVAL;
+	if (check_is_seen(c))
 		err = -EINVAL;
 	return err;
 }

@@ -495,6 +495,8 @@ void daemon__free(struct daemon *d)
 	close_fd(d->epfd);
 	close_fd(d->clockfd);
 	close_fd(d->sigfd);
+	/* a child that has just been forked has the descriptor, too, until it runs */
+	flock(d->lockfd, LOCK_UN);
 	close_fd(d->lockfd);
 	free(d->refused);
 	free(d);

@@ -39,7 +39,8 @@ static void make_dir(const char *path)
 	slash = strrchr(dir, '/');
 	if (slash && slash != dir) {
 		*slash = 0;
-		mkdir(dir, 0755);
+		if (!mkdir(dir, 0755))
+			chmod(dir, 0755); /* whatever the umask */
 	}
 }
 

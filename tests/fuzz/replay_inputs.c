@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* replay_texts N FILE...: what the fuzzer of texts does, without it: each file as it is, and N
- * damaged copies of it, the same ones every time. */
+/* replay_NAME N FILE...: what the fuzzer of that name does, without it: each file as it is, and N
+ * damaged copies of it, the same ones every time. Those in a directory "found" need not be taken.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/fuzz/texts.h"
+#include "tests/fuzz/input.h"
 
 #define SIZE 20000
 
@@ -52,13 +53,13 @@ int main(int argc, char **argv)
 
 		if (f)
 			fclose(f);
-		if (!texts__fuzz(file, size)) {
+		if (!input__fuzz(file, size) && !strstr(argv[i], "/found/")) {
 			printf("%s: is not taken as it is\n", argv[i]);
 			return 1;
 		}
 		for (unsigned long k = 0; k < n; k++) {
 			memcpy(data, file, size);
-			taken += texts__fuzz(data, damage(data, size, &state));
+			taken += input__fuzz(data, damage(data, size, &state));
 		}
 	}
 	printf("%lu inputs, %lu taken\n", n * (unsigned long)(argc - 2), taken);
