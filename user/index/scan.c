@@ -421,7 +421,8 @@ static int take_row(void *arg, unsigned n, struct row *r, const char *why)
 	}
 	s->found[s->nfound++] = f;
 	s->taken = n + 1;
-	return turn__count(&s->place->turn, !r);
+	return turn__count(&s->place->turn,
+			   !r && !is_gone(s->batch->files[n], s->batch->nfiles[n]));
 }
 
 static int read_batch(struct scanning *s)
