@@ -95,7 +95,7 @@ class Work:
             self.cmd = self.holds.cmd("park", *self.parts(rnd, seconds, self.holds.dir), "park")
         if not cmd and rnd.random() < 0.25:
             self.cmd = [tool("jpfork"), *self.cmd[1:5], "-d", "%.2f" % seconds, "-p", "2", "-u", "300", "-o", "/dev/null"]
-        self.begun, self.ended, self.stopped, self.found = {}, {}, False, False
+        self.begun, self.ended, self.stopped, self.killed, self.found = {}, {}, False, False, False
         self.said = os.path.join(tmpdir("said"), "stdout")
         give_controllers(os.path.dirname(self.cgroup))
         self.proc = lane.d.step(job, step, self.cmd, tasks, extra=[
@@ -236,8 +236,9 @@ class Work:
 
     def compare_account(self, look, i, rows):
         """All that its process has used is there, but for what it used on its way from slurmstepd to its first instruction: that may have
-        been before it was in its cgroup. (The last switch and the last faults may come after the last look.)"""
-        if i not in self.ended:
+        been before it was in its cgroup. (The last switch and the last faults may come after the last look.) jpfork does not reap its
+        other children when one was killed: they are in no account of its."""
+        if i not in self.ended or self.killed and "jpfork" in self.cmd[0]:
             return
         for what, (keys, unit) in (OF_ALL if "jpfork" in self.cmd[0] else {**OF_ONE, **OF_ALL}).items():
             if not set(keys) <= set(self.begun[i]):  # not every kernel says it

@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core';
 export const folder = process.argv[2]; // has the pages, and cases.json
 export const cases = JSON.parse(readFileSync(join(folder, 'cases.json'), 'utf8'));
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-export const LAPTOP = { width: 1366, height: 768 }, PHONE = { width: 390, height: 844 }, PAPER = { width: 688, height: 1017 }; // A4 without its margins
+export const LAPTOP = { width: 1366, height: 768 }, PHONE = { width: 390, height: 844 }, PAPER = { width: 688, height: 1017 }, WIDE = { width: 1031, height: 703 }; // A4 without its margins
 
 function verdict(name, wrong) {
 	console.log(wrong ? `not ok ${name}: ${String(wrong).replace(/\s+/g, ' ').slice(0, 400)}` : `ok ${name}`);
@@ -28,6 +28,8 @@ export async function beyondPaper(page) {
 
 	await page.setViewportSize(PAPER);
 	await page.emulateMedia({ media: 'print' });
+	if (await page.evaluate(() => getComputedStyle(document.body).page) === 'wide')
+		await page.setViewportSize(WIDE);
 	const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 
 	await page.emulateMedia({ media: null });

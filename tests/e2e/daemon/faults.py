@@ -223,6 +223,7 @@ class Lane(threading.Thread):
         for w in list(self.running)[:1]:
             pids = w.pids()
             if pids and w.proc.poll() is None and w.stopped:
+                w.killed = True
                 tell(self.random.choice(pids), signal.SIGKILL)
 
     def kill_index(self):

@@ -143,6 +143,7 @@ def check(path, kernel, resumed):
     is_true("modes say it", "rested at times" in a["Mode wait"] and "read for each row" in a["Mode sched"] and "rested" not in a["Mode memory"], a)
 
 
+@in_full
 def quiet():
     """A job that sleeps, with the default budget."""
     d = Daemon(1, OverheadBudget=None, PublishInterval=600).start()

@@ -214,30 +214,35 @@ def full_disk():
         subprocess.run(["umount", "-l", d], check=True)
 
 
+def unwritable_journal(name, before, why, state, out):
+    args = [a for a in run_cmd("sh", "-c", "sleep 4; exit 5", out=out, state=state) if a != "-q"]
+    p = sh(before + args, timeout=60)
+    is_equal("full journal, %s: the command's status" % name, p.returncode, 5)
+    is_true("full journal, %s: one line says what is missing" % name, len(re.findall(
+        "the end of the profile is missing: cannot append to the journal .*: " + why, p.stderr)) == 1, p.stderr)
+    return p.stderr
+
+
 def full_journal():
     """Where the journal cannot be written a run ends as its command does, with a file of the rows that there are; and at
     once when it is told to."""
     state, out = tmpdir("state"), tmpdir("out")
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", state], check=True)
+    limit = threading.Thread(target=unwritable_journal, args=(
+        "a limit", [*MAY_NOT_LIFT, "prlimit", "--fsize=65536"], "File too large", tmpdir("state"), tmpdir("out")))
+    limit.start()
     try:
-        for name, before, why in (("no room", [], "No space left on device"), ("a limit", [*MAY_NOT_LIFT, "prlimit", "--fsize=65536"], "File too large")):
-            where = state if not before else tmpdir("state")
-            args = [a for a in run_cmd("sh", "-c", "sleep 4; exit 5", out=out, state=where) if a != "-q"]
-            p = sh(before + args, timeout=60)
-            is_equal("full journal, %s: the command's status" % name, p.returncode, 5)
-            is_true("full journal, %s: one line says what is missing" % name, len(re.findall(
-                "the end of the profile is missing: cannot append to the journal .*: " + why, p.stderr)) == 1, p.stderr)
-            if not before:  # the limit is one of the page's own file, too
-                is_true("full journal: the page", re.search(r"^run \d+ .*, its end is not in the file$.*^Where the time went",
-                                                            p.stderr, re.M | re.S), p.stderr)
-        is_true("full journal: a file of the rows that there are", len(h5_files(out)) == 1 and len(task_table(h5_files(out)[0])) > 5,
-                p.stderr)
+        said = unwritable_journal("no room", [], "No space left on device", state, out)
+        # the limit is one of the page's own file, too
+        is_true("full journal: the page", re.search(r"^run \d+ .*, its end is not in the file$.*^Where the time went", said, re.M | re.S), said)
+        is_true("full journal: a file of the rows that there are", len(h5_files(out)) == 1 and len(task_table(h5_files(out)[0])) > 5, said)
         done = os.path.join(tmpdir("done"), "done")
         p = start(run_cmd("sh", "-c", "sleep 4; echo $$ >" + done, out=out, state=state), stderr=subprocess.PIPE, text=True)
         is_reaped(int(written(done)))
         p.terminate()
         said = p.communicate(timeout=60)[1]
         is_true("full journal: a signal ends the wait", "file: not written (interrupted)" in said, said)
+        limit.join()
     finally:
         subprocess.run(["umount", "-l", state], check=True)
 
