@@ -455,7 +455,8 @@ def guest():
 # ---- a day of a node, as fast as its steps come
 
 QUARTERS = 4
-GROWTH_KIB = {"jobprofd": 1024, "index watch": 3072, "serve": 2048}  # at most, from the first quarter's end on
+# At most, from the first quarter's end on: jobprofd keeps what 1,024 jobs have used.
+GROWTH_KIB = {"jobprofd": 2048, "index watch": 3072, "serve": 2048}
 
 
 def resources(pid):
@@ -507,6 +508,8 @@ def a_day():
     site.end()
     objects = set().union(*(at["jobprofd"][2] for at in seen))
     is_equal("a clean end", (d.end(), os.path.exists(d.pin)), (0, False))
+    with contextlib.suppress(Failed):  # the kernel frees them a while later
+        wait_until(lambda: not objects & set(all_objects()), 30, "objects to go")
     is_equal("no object of BPF is left", sorted(objects & set(all_objects())), [])
 
 
