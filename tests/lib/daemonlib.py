@@ -356,9 +356,10 @@ class Window:
     """What the kernel says of several processes between two instants at which all are parked."""
 
     def __init__(self, holds, settle, between=None):
-        """At a park already; between() runs while they work."""
+        """At a park already; settle: seconds, or what waits; between() runs while they work."""
+        pause = settle if callable(settle) else lambda: time.sleep(settle)
         self.holds = holds
-        time.sleep(settle)
+        pause()
         self.before = [kernel_account(h.pid) for h in holds]
         self.start_ns = time.time_ns()
         for h in holds:
@@ -367,7 +368,7 @@ class Window:
             between()
         for h in holds:
             h.wait()
-        time.sleep(settle)
+        pause()
         self.after = [kernel_account(h.pid) for h in holds]
         self.end_ns = time.time_ns()
 
