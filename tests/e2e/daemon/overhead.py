@@ -21,10 +21,10 @@ RESTS = [("Tasks/0", "OffCPUDisk"), ("TimeBudget/0", "ThreadTime"), ("TimeBudget
 class Job:
     """A step of one task."""
 
-    def __init__(self, d, *cmd):
+    def __init__(self, d, *cmd, args=()):
         self.d, self.id = d, new_job()
         self.base = tree.job(self.id) + "/step_0"
-        self.stepd = Stepd(self.id, 0, cmd, v2_task(self.base))
+        self.stepd = Stepd(self.id, 0, cmd, v2_task(self.base, args))
 
     def end(self):
         self.stepd.end()
@@ -68,9 +68,8 @@ def births(d):
     if not tree.v2:
         return skip("births", "no cgroup v2")
     script = "( (exec %s 1.5) & ) ; for i in 1 2 3 4 5 6 7 8; do (i=0; while [ $i -lt 5000 ]; do i=$((i+1)); done); done; sleep 4"
-    j = Job(d, "/bin/sh", "-c", script % tool("jpspin"))
-    time.sleep(3)
-    used = cpu_stat_ns(j.base + "/user/task_0") / 1e9
+    j = Job(d, "/bin/sh", "-c", script % tool("jpspin"), args=["-w", "0.5"])
+    used = wait_until(lambda: used_and_left(j.base + "/user/task_0"), 30, "the processes to end") / 1e9
     j.end()
     is_near("births rest: CPU time is the cgroup's", whole(j.path, "Tasks/0", "CPUTime"), used, 0.01, 0.01)
     with h5py.File(j.path, "r") as f:
@@ -88,9 +87,9 @@ def all_rest():
     """With a budget that nothing fits, without one, and with it again: the rows of each time."""
     d = Daemon(0.5, OverheadBudget=TINY).start()
     hold = Hold()
+    busy = [start([tool("jpspin"), "90"], stdout=subprocess.DEVNULL) for _ in range(os.cpu_count())]  # samples cost busy CPUs
     j = Job(d, *hold.cmd("park", "spin=0.2", "naps=300", "write=/dev/null:10", "park", "sleep=2.5", "park"))
     hold.wait()
-    busy = [start([tool("jpspin"), "90"], stdout=subprocess.DEVNULL) for _ in range(os.cpu_count())]  # samples cost busy CPUs
     wait_until(lambda: "nothing is left to rest" in d.said() and all(levels(d)[k] for k in SURE), 60, "all to rest")
     got = wait_until(lambda: is_told(status(d)), 30, "status to tell of a problem")
     for p in busy:
