@@ -104,6 +104,8 @@ def all_rest():
     forks(d)
     births(d)
     kernel = kernel_account(hold.pid)
+    if tree.v2:  # what it used before it was in the step is not the step's
+        kernel["run_ns"] = cpu_stat_ns(j.base + "/user/task_0")
     resumed = time.time_ns()
     reload(d, OverheadBudget=0)
     is_equal("without a budget all works at once", [k for k, v in levels(d).items() if v], [])
@@ -132,7 +134,7 @@ def check(path, kernel, resumed):
     for column in ("CPUTime", "RunDelay", "VolSwitches", "InvolSwitches", "ReadMB", "Forks"):
         is_true("%s is known in every row" % column, not numpy.isnan(rows[column]).any(), rows[column])
     until = rows["TimeNS"].astype(numpy.int64) <= resumed + 1.6e9
-    is_near("CPU time is schedstat's", rows["CPUTime"][until].sum(), kernel["run_ns"] / 1e9, 0.01, 0.003)
+    is_near("CPU time is the kernel's", rows["CPUTime"][until].sum(), kernel["run_ns"] / 1e9, 0.01, 0.003)
     is_near("voluntary switches are the kernel's", rows["VolSwitches"][until].sum(), kernel["nvcsw"], 0.001, 3)
     slept = table(path, "TimeBudget/0")
     late = slept["TimeNS"].astype(numpy.int64) > resumed + 2e9
