@@ -87,13 +87,15 @@ def all_rest():
     """With a budget that nothing fits, without one, and with it again: the rows of each time."""
     d = Daemon(0.5, OverheadBudget=TINY).start()
     hold = Hold()
-    busy = [start([tool("jpspin"), "90"], stdout=subprocess.DEVNULL) for _ in range(os.cpu_count())]  # samples cost busy CPUs
+    # samples cost busy CPUs, births cost where processes begin
+    busy = [start(cmd, stdout=subprocess.DEVNULL, process_group=0)
+            for cmd in [[tool("jpspin"), "240"]] * os.cpu_count() + [[tool("jpfork"), "-d", "240", "-p", "1", "-u", "300", "-o", "/dev/null"]]]
     j = Job(d, *hold.cmd("park", "spin=0.2", "naps=300", "write=/dev/null:10", "park", "sleep=2.5", "park"))
     hold.wait()
-    wait_until(lambda: "nothing is left to rest" in d.said() and all(levels(d)[k] for k in SURE), 60, "all to rest")
+    wait_until(lambda: "nothing is left to rest" in d.said() and all(levels(d)[k] for k in SURE), 120, "all to rest")
     got = wait_until(lambda: is_told(status(d)), 30, "status to tell of a problem")
     for p in busy:
-        p.kill()
+        os.killpg(p.pid, signal.SIGKILL)
         p.wait()
     rests = [k for k, v in got["overhead"]["levels"].items() if v]
     is_equal("status: what costs most rests, in order", [k for k in rests if k in SURE], SURE)
