@@ -155,6 +155,7 @@ def never():
     site.end()
 
 
+@in_full
 def told_v1():
     told("v1")
 
