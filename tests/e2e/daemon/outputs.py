@@ -165,6 +165,7 @@ def is_as_old_as_it_was(name, d, words):
     return first
 
 
+@in_full
 def writers_that_hang():
     """A problem after 10 s, by itself, and none any more when they go on: running steps have new versions then."""
     writers = Writers()
