@@ -21,7 +21,7 @@
 #include "bpf/abi/slot.h"
 #include "bpf/abi/task.h"
 
-#define JP_ABI_VERSION 37
+#define JP_ABI_VERSION 38
 #define JP_ABI_FROM    34 /* since then each name means what it means now */
 
 /* Counters of the collector, one writer field each, atomic adds. */
@@ -90,11 +90,12 @@ struct jp_control {
 	__u64 probe_run_ns; /* what the kernel's statistics say of that run; 0: they cannot be had
 			     */
 	/* tasks whose birth nobody has seen (bpf/task.bpf.h) */
-	__u64 ended, freed; /* how many, not counting those in jp_gone */
 	__u32 noted;	    /* entries of jp_gone */
 	__u32 descent;	    /* not 0: there are slots that tasks get by descent */
 	__u32 unseen;	    /* not 0: such tasks may live, or just have ended */
 	__u32 pad;
+	/* by the bit of a family: boot time at which it rested last; UINT64_MAX: it does now */
+	__u64 rested_ns[JP_REST_BITS];
 };
 
 #define JP_CALLS_PAUSED (~0ull)
@@ -104,6 +105,6 @@ struct jp_control {
 	2 /* the kernel does not tell a throttled thread from one that waits for a CPU */
 
 _Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 1512 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 1496 + 8 * JP_REST_BITS + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 
 #endif

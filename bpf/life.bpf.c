@@ -578,14 +578,14 @@ static __noinline int note_descent(struct task_struct *p, struct jp_control *c)
 	return true;
 }
 
-/* A task ends whose birth nobody has seen. */
+/* A task ends whose birth nobody has seen. Its slot is held until jp_freed has counted it. */
 static __always_inline void exit_unseen(struct task_struct *p)
 {
 	struct jp_control *c = control();
 
 	if (!c || !c->unseen || (c->descent && note_descent(p, c)))
 		return;
-	__sync_fetch_and_add(&c->ended, 1);
+	enter(ended_slot(p));
 }
 
 SEC("?tp_btf/sched_process_exit")

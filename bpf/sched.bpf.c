@@ -217,11 +217,9 @@ int jp_sched_switch_raw(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* The slot of a task whose birth nobody has seen. */
+/* The slot of a task whose birth nobody has seen, and which held it since its end. */
 static __always_inline u32 gone_slot(struct task_struct *p, struct jp_control *c)
 {
-	struct jp_cgroup *e;
-	struct jp_slot *info;
 	u64 key = (u64)p;
 	u32 *noted = c->noted ? bpf_map_lookup_elem(&jp_gone, &key) : NULL, slot;
 	struct jp_sched *s;
@@ -230,15 +228,13 @@ static __always_inline u32 gone_slot(struct task_struct *p, struct jp_control *c
 		slot = *noted;
 		bpf_map_delete_elem(&jp_gone, &key);
 		__sync_fetch_and_add(&c->noted, -1);
-		s = slot_valid(slot) ? sched_of(slot) : NULL;
-		if (s)
-			s->tasks_out++;
-		return slot;
+	} else {
+		slot = ended_slot(p);
 	}
-	__sync_fetch_and_add(&c->freed, 1);
-	e = resolve(p);
-	info = e ? slot_info(e->slot) : NULL;
-	return info && p->start_boottime >= info->start_ns ? e->slot : JP_SLOT_NONE;
+	s = slot_valid(slot) ? sched_of(slot) : NULL;
+	if (s)
+		s->tasks_out++;
+	return slot;
 }
 
 /* The process has ended. Its memory is gone, but for its peak. */
@@ -311,7 +307,7 @@ int BPF_PROG(jp_freed, struct task_struct *p)
 		return 0;
 	}
 	if (c && c->unseen && !(t->flags & JP_TASK_EXITED)) /* the sweep met it while it ended */
-		__sync_fetch_and_add(&c->freed, 1);
+		gone_slot(p, c);
 	if (t->slot != t->next_slot) {
 		if (jp_families & FAM_WAIT)
 			wait_retire(t);

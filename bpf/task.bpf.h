@@ -447,6 +447,15 @@ static __always_inline void count_birth(struct task_struct *p, u32 slot)
 		ADD(a, forks, 1);
 }
 
+/* Where a task that has ended counts, if it carries nothing and its slot did not come by descent. */
+static __always_inline u32 ended_slot(struct task_struct *p)
+{
+	struct jp_cgroup *e = resolve(p);
+	struct jp_slot *info = e ? slot_info(e->slot) : NULL;
+
+	return info && p->start_boottime >= info->start_ns ? e->slot : JP_SLOT_NONE;
+}
+
 static __noinline __attribute__((unused)) int place_unseen(struct task_struct *p, bool moved)
 {
 	struct jp_task *from;

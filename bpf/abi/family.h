@@ -44,6 +44,7 @@ enum family {
  * grows whenever the program of switches is attached again.
  */
 #define JP_REST_BIRTHS	 (1u << 22)
-#define JP_REST_FAMILIES ((1u << 23) - 1)
+#define JP_REST_BITS	 23
+#define JP_REST_FAMILIES ((1u << JP_REST_BITS) - 1)
 
 #endif

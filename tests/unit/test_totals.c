@@ -2,6 +2,7 @@
 /* User and system time, scaled to the exact run time. */
 
 #include "tests/unit/unit.h"
+#include "bpf/abi/family.h"
 #include "sample/totals.h"
 
 static struct totals of(uint64_t user, uint64_t system, uint64_t run)
@@ -61,9 +62,25 @@ TEST(a_torn_reading_changes_nothing)
 {
 	struct totals prev = of(600, 400, 1000), now = of(900, 100, 990);
 
-	totals__clamp(&now, &prev);
+	totals__clamp(&now, &prev, 0);
 	is(&now, 600, 400);
 	assert_int_equal(now.v[T_CPU], 1000);
+}
+
+/* A thread that sleeps had 9 s in the sum, and nobody knows since when it has slept on. */
+TEST(what_rested_may_fall)
+{
+	struct totals prev = of(0, 0, 1000), now = of(0, 0, 900), again;
+
+	prev.v[T_BLOCKED] = 9000;
+	prev.v[T_OPENS] = 10;
+	again = now;
+	totals__clamp(&now, &prev, FAM_WAIT);
+	assert_int_equal(now.v[T_BLOCKED], 0);
+	assert_int_equal(now.v[T_OPENS], 10);
+	assert_int_equal(now.v[T_CPU], 1000);
+	totals__clamp(&again, &prev, 0);
+	assert_int_equal(again.v[T_BLOCKED], 9000);
 }
 
 /* 2^63 ns of each do not overflow: some 292 years of CPU time. */

@@ -414,13 +414,16 @@ static void queue_free_slots(struct kern *k)
 static void copy_control(struct kern *k, const struct carry *c)
 {
 	int64_t size = 0;
-	const char *stats = control_field(c, "stats", &size), *taken;
+	const char *stats = control_field(c, "stats", &size), *taken, *rested;
 
 	if (stats)
 		moves__copy(&c->map[M_CONTROL].value, &k->control->stats, stats);
 	taken = control_field(c, "taken", &size);
 	if (taken && size == sizeof(k->control->taken))
 		memcpy(k->control->taken, taken, sizeof(k->control->taken));
+	rested = control_field(c, "rested_ns", &size);
+	if (rested && size == sizeof(k->control->rested_ns))
+		memcpy(k->control->rested_ns, rested, sizeof(k->control->rested_ns));
 	/* by this a journal knows the maps in which its step is counted */
 	kern_rest_ended(k, (uint32_t)control_number(c, "resting", 0));
 	k->control->born_ns = control_number(c, "born_ns", k->control->born_ns);

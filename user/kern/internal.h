@@ -16,8 +16,6 @@
 #include "kern/sample/sample.h"
 #include "kern/tables.h"
 
-#define KERN_FAMILIES 23 /* with JP_REST_BIRTHS */
-
 struct btf;
 struct carry;
 
@@ -67,8 +65,6 @@ struct kern {
 	unsigned nreleased;  /* number of released slots */
 	uint64_t *unheld_ns; /* by slot: since when no task has it */
 	uint64_t *missed_ns; /* by slot: see kern__missed_ns() */
-	uint64_t *ended;   /* by slot: one more than the tasks whose birth nobody has seen and that
-			      had ended when its cgroup was gone; 0: not known */
 	uint64_t freed;	   /* slots given back */
 	unsigned unplaced; /* steps without a slot at the last rescan */
 	bool placed_late;  /* a step got its slot at this rescan (KERN_PLACED_LATE) */
@@ -88,8 +84,6 @@ struct kern {
 	void *crossing_ctx;
 	struct region_links *region_links; /* by region; NULL: none are attached */
 	double trap_ns;
-	uint64_t rested_ns[KERN_FAMILIES]; /* by the bit of a family: when it rested last;
-					      UINT64_MAX: it rests; 0: it never did */
 };
 
 /* Sets the line that kern__error() returns. Returns err. */

@@ -170,6 +170,8 @@ void kern__close(struct kern *k, uint32_t slot);
 void kern__release(struct kern *k, uint32_t slot);
 bool kern__released(const struct kern *k, uint32_t slot);
 unsigned kern__reap(struct kern *k); /* returns how many released slots tasks still have */
+/* Tasks that the slot has; once its cgroup is gone, those that have ended and are not counted. */
+uint64_t kern__tasks_left(const struct kern *k, uint32_t slot);
 /* Whether some task may still write to the slot's counters. */
 bool kern__held(const struct kern *k, uint32_t slot);
 

@@ -133,9 +133,8 @@ int kern_mmap(struct kern *k)
 	k->released = calloc(k->nslots, sizeof(*k->released));
 	k->unheld_ns = calloc(k->nslots, sizeof(*k->unheld_ns));
 	k->missed_ns = calloc(k->nslots, sizeof(*k->missed_ns));
-	k->ended = calloc(k->nslots, sizeof(*k->ended));
 	k->used = calloc(k->nslots, sizeof(*k->used));
-	if (!k->released || !k->unheld_ns || !k->missed_ns || !k->ended || !k->used)
+	if (!k->released || !k->unheld_ns || !k->missed_ns || !k->used)
 		return kern_fail(-ENOMEM, "out of memory");
 	return 0;
 }
@@ -154,7 +153,6 @@ void kern_munmap(struct kern *k)
 	free(k->released), k->released = NULL, k->nreleased = 0;
 	free(k->unheld_ns), k->unheld_ns = NULL;
 	free(k->missed_ns), k->missed_ns = NULL;
-	free(k->ended), k->ended = NULL;
 	free(k->used), k->used = NULL;
 	k->used_at = 0;
 }

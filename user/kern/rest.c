@@ -18,17 +18,17 @@ unsigned kern__rested(const struct kern *k, uint64_t since_ns)
 {
 	unsigned families = 0;
 
-	for (unsigned i = 0; i < KERN_FAMILIES; i++)
-		if (k->rested_ns[i] > since_ns)
+	for (unsigned i = 0; i < JP_REST_BITS; i++)
+		if (k->control->rested_ns[i] > since_ns)
 			families |= 1u << i;
 	return families;
 }
 
 static void note(struct kern *k, unsigned families, uint64_t ns)
 {
-	for (unsigned i = 0; i < KERN_FAMILIES; i++)
+	for (unsigned i = 0; i < JP_REST_BITS; i++)
 		if (families >> i & 1)
-			k->rested_ns[i] = ns;
+			k->control->rested_ns[i] = ns;
 }
 
 void kern_rest_ended(struct kern *k, unsigned families)

@@ -8,9 +8,10 @@
 #include "kern/internal.h"
 
 /* A task may still be between exit and its last switch when its cgroup has gone. */
-#define QUIET_NS       1000000000ull
-#define FREED_LEAST_NS 500000000ull
-#define FREED_MOST_NS  10000000000ull
+#define QUIET_NS 1000000000ull
+/* A task whose birth nobody has seen is counted when the kernel frees it. That is some milliseconds
+ * after it was reaped, and is not always told: probes of other programs come and go. */
+#define FREED_MOST_NS 10000000000ull
 /* The user of a step may become known later than its slots. */
 #define SHARE_NS 1000000000ull
 
@@ -112,7 +113,7 @@ void kern_give_back(struct kern *k, uint32_t slot)
 	if (k->control->unseen)
 		forget_cgroup(k, slot);
 	zero_slot(k, slot);
-	k->missed_ns[slot] = k->ended[slot] = 0;
+	k->missed_ns[slot] = 0;
 	k->slots[slot].state = JP_SLOT_FREE;
 	k->freed++;
 	__atomic_fetch_add(&k->control->stats.slots_changed, 1, __ATOMIC_RELEASE);
@@ -174,28 +175,24 @@ bool kern__released(const struct kern *k, uint32_t slot)
 	return k->released[slot];
 }
 
-/* Whether tasks of an ended cgroup whose birth nobody has seen may still wait to be freed, when
- * they are counted. The kernel frees them soon after they are reaped, each CPU in its own order. */
-static bool waits_for_freed(const struct kern *k, uint32_t slot)
+uint64_t kern__tasks_left(const struct kern *k, uint32_t slot)
 {
-	uint64_t end = k->slots[slot].end_ns, now = clock__boot_ns();
-
-	if (!k->control->unseen || !end || now - end > FREED_MOST_NS)
-		return false;
-	if (!k->ended[slot])
-		k->ended[slot] = __atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE) + 1;
-	return now - end < FREED_LEAST_NS ||
-	       __atomic_load_n(&k->control->freed, __ATOMIC_ACQUIRE) + 1 < k->ended[slot];
-}
-
-bool kern__held(const struct kern *k, uint32_t slot)
-{
-	uint64_t out = 0;
+	uint64_t out = 0, in;
 	unsigned cpu;
 
 	for (cpu = 0; cpu < k->ncpus; cpu++)
 		out += kern__sched(k, cpu, slot)->tasks_out;
-	return out != k->acct[slot].tasks_in || waits_for_freed(k, slot);
+	in = k->acct[slot].tasks_in;
+	return in > out ? in - out : 0;
+}
+
+bool kern__held(const struct kern *k, uint32_t slot)
+{
+	uint64_t end = k->slots[slot].end_ns;
+
+	if (k->control->unseen && end && clock__boot_ns() - end > FREED_MOST_NS)
+		return false;
+	return kern__tasks_left(k, slot) > 0;
 }
 
 unsigned kern__reap(struct kern *k)

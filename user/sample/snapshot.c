@@ -639,6 +639,7 @@ static void settle_gauges(struct snapshot *s)
 
 int snapshot__take(struct snapshot *s)
 {
+	const unsigned rested = kern__rested(s->k, s->boot_ns);
 	int pass, err;
 
 	if (s->taken) {
@@ -671,7 +672,7 @@ int snapshot__take(struct snapshot *s)
 		uint32_t i = s->used[at];
 
 		snapshot_sum_wait(&s->now[i]);
-		totals__clamp(&s->now[i], &s->prev[i]);
+		totals__clamp(&s->now[i], &s->prev[i], rested);
 	}
 	s->taken = true;
 	return 0;

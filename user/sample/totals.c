@@ -100,11 +100,19 @@ static void settle_culprits(uint64_t *now, const uint64_t *prev)
 	now[T_BY_OWN_TASK] = now[T_BY_SLOT] + now[T_BY_TASK];
 }
 
-void totals__clamp(struct totals *now, const struct totals *prev)
+void totals__clamp(struct totals *now, const struct totals *prev, unsigned rested)
 {
 	uint64_t user = now->v[T_USER], system = now->v[T_SYSTEM];
+	struct totals before;
 	int i;
 
+	if (rested) {
+		before = *prev;
+		totals__forget(&before, rested);
+		if (rested & FAM_WAIT)
+			before.v[T_DISK_WAIT] = 0;
+		prev = &before;
+	}
 	for (i = 0; i < T_COUNTERS; i++)
 		if (now->v[i] < prev->v[i]) /* hardly ever: nothing is stored */
 			now->v[i] = prev->v[i];

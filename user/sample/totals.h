@@ -29,7 +29,9 @@ uint64_t totals__rss(const struct totals *t);
 void totals__split(struct totals *now, const struct totals *prev);
 
 /* Raises counters of now that are below those of prev (a task that exits can tear a reading, and
- * the next reading corrects that); then totals__split(). */
-void totals__clamp(struct totals *now, const struct totals *prev);
+ * the next reading corrects that); then totals__split(). rested: families that rested between the
+ * two, kern__rested(). Nobody has seen what threads did last, whose open waits are in prev alone:
+ * their counters may fall. */
+void totals__clamp(struct totals *now, const struct totals *prev, unsigned rested);
 
 #endif

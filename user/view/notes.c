@@ -147,6 +147,7 @@ static const struct {
 	{"Untagged Sockets", "on this node: their retransmits are nobody's"},
 	{"Unread Processes",
 	 "of the step kept what they were asked: numbers of tasks may be missing"},
+	{"Unseen Ends", "threads: what they used last, or at all, is missing"},
 	{"Counter Failures", "readings of the hardware counters that failed on this node"},
 	{"Lost Samples", "of the hardware counters on this node; made good by scaling"},
 };

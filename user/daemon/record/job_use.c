@@ -42,17 +42,18 @@ static const struct {
 	{JOB_WRITTEN, T_WRITE_BYTES, FAM_BASE, 1},
 };
 
-static void add_counters(double *v, const struct totals *t)
+/* What has rested at any time of the step is not known of its job any more: a counter is not to
+ * fall, nor to have less than all. */
+static void add_counters(double *v, const struct totals *t, const struct step_env *env,
+			 const struct step *s)
 {
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-		v[counters[i].to] += (double)t->v[counters[i].total] * counters[i].scale;
-}
+	unsigned rested = kern__rested(env->k, s->start_boot_ns) & ~FAM_SCHED;
+	unsigned families = kern__families(env->k) & ~rested;
 
-static void clear_unknown(double *v, unsigned families)
-{
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-		if (!(families & counters[i].family))
-			v[counters[i].to] = NAN;
+		v[counters[i].to] += families & counters[i].family
+					     ? (double)t->v[counters[i].total] * counters[i].scale
+					     : NAN;
 }
 
 void job_uses__free(struct job_uses *u)
@@ -160,7 +161,7 @@ void job_uses__end_step(struct job_uses *u, struct step *s, const struct step_en
 	if (!j)
 		return;
 	describe(j, s);
-	add_counters(j->ended, &t);
+	add_counters(j->ended, &t, env, s);
 	j->peak = fmax(j->peak, peak_of(s, totals__rss(&t)));
 	j->answers = 0;
 	j->ended_ns = clock__boot_ns();
@@ -194,7 +195,7 @@ static void add_step(struct job_uses *u, struct step *s, const struct step_env *
 	describe(j, s);
 	j->steps++;
 	j->answers = 0;
-	add_counters(j->v, &t);
+	add_counters(j->v, &t, env, s);
 	j->v[JOB_MEMORY] += (double)totals__rss(&t);
 	j->v[JOB_MEMORY_PEAK] = fmax(j->v[JOB_MEMORY_PEAK], peak_of(s, totals__rss(&t)));
 	if (s->memory_limit > 0) /* 0: there is none */
@@ -204,13 +205,12 @@ static void add_step(struct job_uses *u, struct step *s, const struct step_env *
 }
 
 /* The GPUs of a job that does not say how many it has are those that it uses. */
-static void end_look(struct job_use *j, unsigned families, bool has_gpus)
+static void end_look(struct job_use *j, bool has_gpus)
 {
 	double gpus = j->gpus ? j->gpus : ceil(j->v[JOB_GPU]);
 
 	j->peak = j->v[JOB_MEMORY_PEAK] = fmax(j->v[JOB_MEMORY_PEAK], j->v[JOB_MEMORY]);
 	j->v[JOB_GPU] = has_gpus && gpus > 0 ? j->v[JOB_GPU] / gpus : NAN;
-	clear_unknown(j->v, families);
 }
 
 /* The living processes of each step, by its slot; NULL: no memory. */
@@ -242,8 +242,7 @@ void job_uses__look(struct job_uses *u, const struct step_env *env)
 	while (*at) {
 		struct job_use *j = *at;
 
-		end_look(j, kern__families(env->k) & ~kern__resting(env->k),
-			 snapshot__has_gpus(env->snap));
+		end_look(j, snapshot__has_gpus(env->snap));
 		if (!j->steps && now > j->ended_ns + KEPT_NS)
 			forget(u, at);
 		else

@@ -164,7 +164,8 @@ static bool take_reading(struct step *s, const struct step_env *env, const struc
 	if (t->kind == KIND_STEP)
 		step__read_cgroup(s, env, &t->now->totals, t->now->cg);
 	if (step_kinds[t->kind].reads & READ_TOTALS)
-		totals__clamp(&t->now->totals, &t->prev->totals);
+		totals__clamp(&t->now->totals, &t->prev->totals,
+			      kern__rested(env->k, t->prev->boot_ns));
 	return true;
 }
 
@@ -286,7 +287,7 @@ bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid
 		return false;
 	if (kind == KIND_STEP)
 		step__read_cgroup(s, env, &now.totals, now.cg);
-	totals__clamp(&now.totals, &t->prev->totals);
+	totals__clamp(&now.totals, &t->prev->totals, kern__rested(env->k, t->prev->boot_ns));
 	rows__context(&c, kern__control(env->k));
 	c.rested = kern__rested(env->k, begin.boot_ns);
 	c.gpus = snapshot__has_gpus(env->snap);
@@ -299,13 +300,14 @@ bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid
 
 bool step__sum(struct step *s, const struct step_env *env, struct totals *sum)
 {
+	const struct reading *prev = find_table(s, KIND_STEP, JP_GTID_NONE)->prev;
 	struct reading now;
 	uint64_t began;
 
 	step__collect_slots(s, snapshot__slots(env->snap));
 	if (!sum_slots(s, env, KIND_STEP, JP_GTID_NONE, &now, &began))
 		return false;
-	totals__clamp(&now.totals, &find_table(s, KIND_STEP, JP_GTID_NONE)->prev->totals);
+	totals__clamp(&now.totals, &prev->totals, kern__rested(env->k, prev->boot_ns));
 	*sum = now.totals;
 	return true;
 }
@@ -364,7 +366,7 @@ static unsigned command_rows(struct step *s, const struct step_env *env)
 		/* of a process that has ended the kernel keeps a coarser value */
 		if (now->v[T_PEAK] < prev->v[T_PEAK])
 			now->v[T_PEAK] = prev->v[T_PEAK];
-		totals__clamp(now, prev);
+		totals__clamp(now, prev, 0);
 		put_row(s, env, t, UINT64_MAX);
 		rows++;
 	}
