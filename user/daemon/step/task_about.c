@@ -116,6 +116,12 @@ void task_about__ask(struct step *s, const struct step_env *env, uint64_t now_ns
 	}
 }
 
+void task_about__again(struct step *s, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < s->nabout; i++)
+		s->about[i].due_ns = now_ns;
+}
+
 uint64_t task_about__due(const struct step *s)
 {
 	uint64_t due = UINT64_MAX;
