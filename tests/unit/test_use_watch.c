@@ -12,7 +12,7 @@
 static struct use_watch watch;
 static struct totals totals;
 static uint64_t clock_ns;
-static unsigned told; /* changes that make versions due */
+static unsigned told; /* changes */
 
 static void begin(void)
 {
@@ -89,6 +89,9 @@ TEST(due_when_there_are_rows_enough)
 	assert_int_equal(told, 1);
 	near(due(changed, 346), -1);
 	pass(2, 2, 0, 300); /* what was mended is a change, too */
+	near(due(changed, 346), 42 * 30 + 105);
+	pass(2, 1, 1, 300); /* and so is what comes soon after it: no version is due */
+	assert_int_equal(told, 3);
 	near(due(changed, 346), 42 * 30 + 105);
 }
 

@@ -40,8 +40,6 @@ static void approach(struct use_watch *w, const double now[USE_LEVELS], double p
 
 static bool judge(struct use_watch *w, const double now[USE_LEVELS], uint64_t every)
 {
-	bool is_due;
-
 	if (!differs(w, now)) {
 		w->differing = 0;
 		approach(w, now, 1.0 / MEAN_OF);
@@ -51,19 +49,18 @@ static bool judge(struct use_watch *w, const double now[USE_LEVELS], uint64_t ev
 		w->since_ns = w->looked_ns;
 	if (w->differing < LASTING)
 		return false;
-	is_due = w->since_ns - w->even_ns >= every;
-	if (is_due)
+	if (w->since_ns - w->even_ns >= every)
 		w->changed_ns = w->since_ns;
 	w->even_ns = w->since_ns;
 	w->differing = 0;
 	approach(w, now, 1);
-	return is_due;
+	return true;
 }
 
 bool use_watch__look(struct use_watch *w, const struct totals *t, uint64_t boot_ns, uint64_t every)
 {
 	const uint64_t cpu = t->v[T_CPU], wait = t->v[T_RUN_DELAY];
-	bool is_due = false;
+	bool is_other = false;
 
 	if (!w->looked_ns) {
 		/* a young step has versions often */
@@ -78,12 +75,12 @@ bool use_watch__look(struct use_watch *w, const struct totals *t, uint64_t boot_
 						(double)(wait - w->wait_ns) / ns,
 						(double)(t->v[T_ANON] + t->v[T_SHMEM])};
 
-		is_due = judge(w, now, every);
+		is_other = judge(w, now, every);
 	}
 	w->looked_ns = boot_ns;
 	w->cpu_ns = cpu;
 	w->wait_ns = wait;
-	return is_due;
+	return is_other;
 }
 
 uint64_t use_watch__due(const struct use_watch *w, uint64_t version_ns, double part, uint64_t every)
