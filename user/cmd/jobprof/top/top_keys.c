@@ -145,8 +145,9 @@ static void draw_table(struct screen *s)
 		draw_row(s, line + 1 + i, s->first + i);
 	if (!s->top->view.nshown && s->lines > line + 2)
 		top_screen__put(line + 1, 0,
-				s->top->rows.n ? "no row matches"
-					       : "no step that you may see runs here",
+				s->top->rows.n	   ? "no row matches"
+				: s->top->of_files ? "no step of the job runs any more"
+						   : "no step that you may see runs here",
 				STYLE_PLAIN);
 }
 
@@ -373,7 +374,8 @@ static void other_key(struct screen *s, int key)
 		begin_prompt(s, PROMPT_DELAY, delay);
 		break;
 	case 'u':
-		begin_prompt(s, PROMPT_USER, s->top->view.user);
+		if (!s->top->of_files) /* these are of one user */
+			begin_prompt(s, PROMPT_USER, s->top->view.user);
 		break;
 	default:
 		break;
