@@ -12,12 +12,14 @@
 static struct use_watch watch;
 static struct totals totals;
 static uint64_t clock_ns;
+static unsigned told; /* changes */
 
 static void begin(void)
 {
 	memset(&watch, 0, sizeof(watch));
 	memset(&totals, 0, sizeof(totals));
 	clock_ns = 1000 * NSEC_PER_SEC;
+	told = 0;
 }
 
 /* So many rows with that many threads at work and waiting, and so much memory. */
@@ -28,7 +30,7 @@ static void pass(unsigned rows, double cpu, double wait, double mb)
 		totals.v[T_CPU] += (uint64_t)(cpu * (double)ROW);
 		totals.v[T_RUN_DELAY] += (uint64_t)(wait * (double)ROW);
 		totals.v[T_ANON] = (uint64_t)(mb * MB);
-		use_watch__look(&watch, &totals, clock_ns, EVERY);
+		told += use_watch__look(&watch, &totals, clock_ns, EVERY);
 	}
 }
 
@@ -78,13 +80,18 @@ TEST(due_when_there_are_rows_enough)
 	pass(1, 1, 1, 300);
 	near(due(changed, -200), -1);
 	pass(1, 1, 1, 300);
+	assert_int_equal(told, 1);
 	near(due(changed, -200), 105);
 	near(due(changed, 70), 105);
 	near(due(changed, 106), 345);
 	near(due(changed, 346), -1);
 	pass(40, 1, 1, 300);
+	assert_int_equal(told, 1);
 	near(due(changed, 346), -1);
 	pass(2, 2, 0, 300); /* what was mended is a change, too */
+	near(due(changed, 346), 42 * 30 + 105);
+	pass(2, 1, 1, 300); /* and so is what comes soon after it: no version is due */
+	assert_int_equal(told, 3);
 	near(due(changed, 346), 42 * 30 + 105);
 }
 

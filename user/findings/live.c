@@ -126,20 +126,21 @@ static void drop(struct live_verdict *v, struct live_finding *f)
 
 /* ---- facts of the last bins */
 
-/* Whether a fact of bins adds up to one of the job. */
-static bool is_amount(const struct fact_info *i)
-{
-	if (i->of != N_QUANTITIES)
-		return !quantity__is_gauge(i->of);
-	return !strcmp(i->unit, "s") && !strncmp(i->name, "idle_", 5);
-}
-
 static double sum_of(const struct facts *f, enum fact fact)
 {
 	double sum = NAN;
 
 	for (size_t k = 0; k < f->count[SCOPE_BIN]; k++)
 		sum = known__sum(sum, f->values[fact][k]);
+	return sum;
+}
+
+static double sum_from(const struct model_job *j, enum quantity q, unsigned first)
+{
+	double sum = NAN;
+
+	for (unsigned k = first; k < j->grid.n; k++)
+		sum = known__sum(sum, facts__bin_sum(j, q, k));
 	return sum;
 }
 
@@ -152,14 +153,23 @@ static enum fact of_job(const char *name)
 	return N_FACTS;
 }
 
-static void add_up(struct facts *f)
+static bool is_idle_time(const struct fact_info *i)
+{
+	return i->scope == SCOPE_BIN && i->of == N_QUANTITIES && !strcmp(i->unit, "s") &&
+	       !strncmp(i->name, "idle_", 5);
+}
+
+/* Facts of the job that are sums over time become those of its last bins. */
+static void add_up(struct facts *f, const struct model_job *j, unsigned first)
 {
 	for (int i = 0; i < N_FACTS; i++) {
+		const struct fact_info *info = &fact_infos[i];
 		enum fact job;
 
-		if (fact_infos[i].scope != SCOPE_BIN || !is_amount(&fact_infos[i]))
-			continue;
-		job = of_job(fact_infos[i].name);
+		if (info->scope == SCOPE_JOB && info->of != N_QUANTITIES &&
+		    !quantity__is_gauge(info->of))
+			*f->values[i] = sum_from(j, info->of, first);
+		job = is_idle_time(info) ? of_job(info->name) : N_FACTS;
 		if (job != N_FACTS)
 			*f->values[job] = sum_of(f, (enum fact)i);
 	}
@@ -175,6 +185,7 @@ static void derive(struct facts *f)
 	*v[FACT_JOB_cpu_share] = cpu / *v[FACT_JOB_core_s];
 	*v[FACT_JOB_wait_share] = cpu + wait > 0 ? wait / (cpu + wait) : NAN;
 	*v[FACT_JOB_demand] = (cpu + wait) / *v[FACT_JOB_wall_s];
+	*v[FACT_JOB_remote_loads] /= *v[FACT_JOB_node_loads];
 }
 
 /* Makes facts of a job those of its last bins: over time, of the job as far as they are sums over
@@ -192,7 +203,7 @@ static int narrow(struct facts *f, const struct model_job *j, unsigned bins)
 		if (fact_infos[i].scope == SCOPE_BIN)
 			memmove(f->values[i], f->values[i] + gone, n * sizeof(**f->values));
 	f->count[SCOPE_BIN] = n;
-	add_up(f);
+	add_up(f, j, first);
 	derive(f);
 	for (size_t i = 0; i < sizeof(leaks) / sizeof(*leaks); i++)
 		*f->values[leaks[i]] = NAN;

@@ -4,6 +4,7 @@
 """What a job costs the file system that the nodes share: bytes, and opens, fsyncs, renames and the like
 of jobprofd and all its children, by strace. And when nodes write the files of running steps."""
 
+import contextlib
 import pwd
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
@@ -176,6 +177,24 @@ def late_changes():
     is_equal("a clean end", d.end(), 0)
 
 
+@in_full
+def late_bindings():
+    """To which CPUs a task was bound late is known with that change: the next look at what it executes is after 85 s."""
+    d, job = Daemon(interval=0.5, PublishInterval=10, NodeTables=None).start(), new_job()
+    s = Stepd(job, 0, ["sh", "-c", "sleep 30; taskset -cp 0 $$; date +%%s >&2; exec %s -a 200 -t 100" % tool("jpmem")], v2_task(tree.job(job) + "/step_0"))
+    path = os.path.join(d.hdf5, "root", ".%d_0_%s.h5" % (job, NODE))
+
+    def bound():
+        with contextlib.suppress(OSError), h5py.File(path) as f:
+            return f["%s/Tasks/0" % NODE].attrs["Allowed CPU List"] in ("0", b"0")
+
+    wait_until(bound, 75, "the list of CPUs")
+    is_true("where it is bound is known", time.time() - int(s.out().split()[-1]) < 30, s.out())
+    s.proc.terminate()
+    s.end()
+    is_equal("a clean end", d.end(), 0)
+
+
 def nothing_to_look_at():
     for settings in ({"LiveFiles": "no"}, {"PublishInterval": "0"}):
         d = Daemon(**{"PublishInterval": 1, **settings}).start()
@@ -192,4 +211,4 @@ def nothing_to_look_at():
 
 
 if __name__ == "__main__":
-    run_tests([a_small_job, nothing_to_look_at, nodes_have_their_own_second, young_steps, late_changes])
+    run_tests([a_small_job, nothing_to_look_at, nodes_have_their_own_second, young_steps, late_changes, late_bindings])

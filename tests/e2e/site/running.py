@@ -52,6 +52,9 @@ def within_three_rows():
         j = changed_after(job("node", 1, wall=3600 + ROW * rows), 3600, lambda j: stacked(j, 0.5))
         is_equal("wrong binding, %d rows after it began" % rows, rules_of(j), expect)
     is_equal("wrong binding, three rows after the job began", rules_of_new(lambda j: stacked(j, 0.5), 3 * ROW), ["cpu.stacked"])
+    j = changed_after(job("node", 1, wall=36000 + 3 * ROW), 36000, lambda j: stacked(j, 0.5))
+    j.culprits(System=numpy.where(j.t > 36000, 0.0, 1.0), OwnStep=numpy.where(j.t > 36000, 1.0, 0.0))
+    is_equal("wrong binding, after hours of short waits for others", rules_of(j), ["cpu.stacked"])
     for rows, expect in ((0, []), (9, []), (13, ["job.stopped"])):
         j = job("node", 1, wall=3600 + ROW * rows)
         stopped(j, rows * ROW / j.wall if rows else 1e-9)

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "daemon/files/live_findings.h"
 #include "daemon/follow/daemon_state.h"
+#include "daemon/step/task_about.h"
 
 /* ---- how much of the disk journals take, which journals are removed, and which steps write fewer
  * rows */
@@ -279,14 +280,16 @@ static uint64_t even_due(const struct step *s, double part, uint64_t every)
 	return due < earliest ? due + (earliest - due + every - 1) / every * every : due;
 }
 
-static void watch_use(struct step *s, uint64_t every)
+/* A change may be one of the CPUs that tasks may run on. */
+static void watch_use(struct step *s, uint64_t every, uint64_t now)
 {
 	const struct table *t = s->tables;
 
 	while (t < s->tables + s->ntables && t->kind != KIND_STEP)
 		t++;
-	if (t < s->tables + s->ntables && t->prev)
-		use_watch__look(&s->use, &t->prev->totals, t->prev->boot_ns, every);
+	if (t < s->tables + s->ntables && t->prev &&
+	    use_watch__look(&s->use, &t->prev->totals, t->prev->boot_ns, every))
+		task_about__again(s, now);
 }
 
 /* The nodes of a step begin together, and write into one directory: each has its own place in the
@@ -311,7 +314,7 @@ void daemon_publish_live(struct daemon *d, struct step *s, uint64_t now)
 		return;
 	if (every < PUBLISH_SHARE * s->pub.cost_ns)
 		every = PUBLISH_SHARE * s->pub.cost_ns;
-	watch_use(s, every);
+	watch_use(s, every, now);
 	/* publication__start() says when it is tried again after a failure */
 	if (s->pub.failures || is_live_due(s, step__node_name(s, d->env.node_name), every, now))
 		publication__start(&s->pub, d->opts.writer, false, now);

@@ -116,6 +116,17 @@ void task_about__ask(struct step *s, const struct step_env *env, uint64_t now_ns
 	}
 }
 
+void task_about__again(struct step *s, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < s->nabout; i++) {
+		struct task_about *t = &s->about[i];
+
+		if (t->due_ns > now_ns && t->wait_ns > FIRST_WAIT_NS)
+			t->wait_ns /= 4; /* the question between two others makes these no rarer */
+		t->due_ns = now_ns;
+	}
+}
+
 uint64_t task_about__due(const struct step *s)
 {
 	uint64_t due = UINT64_MAX;

@@ -29,6 +29,8 @@ struct task_about {
 
 /* Asks the questions that are due. The step's slots must have been collected. */
 void task_about__ask(struct step *s, const struct step_env *env, uint64_t now_ns);
+/* All are due now: the step does something else than before. */
+void task_about__again(struct step *s, uint64_t now_ns);
 /* When task_about__ask() is due for tasks that are known; UINT64_MAX: for none. */
 uint64_t task_about__due(const struct step *s);
 /* Takes an answer to LOOKUP_PROGRAM or LOOKUP_LIBRARIES. */

@@ -3,7 +3,6 @@
 #include "daemon/step/use_watch.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "sample/totals.h"
@@ -39,27 +38,29 @@ static void approach(struct use_watch *w, const double now[USE_LEVELS], double p
 			isnan(w->usual[i]) ? now[i] : w->usual[i] + part * (now[i] - w->usual[i]);
 }
 
-static void judge(struct use_watch *w, const double now[USE_LEVELS], uint64_t every)
+static bool judge(struct use_watch *w, const double now[USE_LEVELS], uint64_t every)
 {
 	if (!differs(w, now)) {
 		w->differing = 0;
 		approach(w, now, 1.0 / MEAN_OF);
-		return;
+		return false;
 	}
 	if (!w->differing++)
 		w->since_ns = w->looked_ns;
 	if (w->differing < LASTING)
-		return;
+		return false;
 	if (w->since_ns - w->even_ns >= every)
 		w->changed_ns = w->since_ns;
 	w->even_ns = w->since_ns;
 	w->differing = 0;
 	approach(w, now, 1);
+	return true;
 }
 
-void use_watch__look(struct use_watch *w, const struct totals *t, uint64_t boot_ns, uint64_t every)
+bool use_watch__look(struct use_watch *w, const struct totals *t, uint64_t boot_ns, uint64_t every)
 {
 	const uint64_t cpu = t->v[T_CPU], wait = t->v[T_RUN_DELAY];
+	bool is_other = false;
 
 	if (!w->looked_ns) {
 		/* a young step has versions often */
@@ -67,18 +68,19 @@ void use_watch__look(struct use_watch *w, const struct totals *t, uint64_t boot_
 		for (int i = 0; i < USE_LEVELS; i++)
 			w->usual[i] = NAN;
 	} else if (boot_ns < w->looked_ns + every / LOOKS) {
-		return;
+		return false;
 	} else {
 		const double ns = (double)(boot_ns - w->looked_ns);
 		const double now[USE_LEVELS] = {(double)(cpu - w->cpu_ns) / ns,
 						(double)(wait - w->wait_ns) / ns,
 						(double)(t->v[T_ANON] + t->v[T_SHMEM])};
 
-		judge(w, now, every);
+		is_other = judge(w, now, every);
 	}
 	w->looked_ns = boot_ns;
 	w->cpu_ns = cpu;
 	w->wait_ns = wait;
+	return is_other;
 }
 
 uint64_t use_watch__due(const struct use_watch *w, uint64_t version_ns, double part, uint64_t every)

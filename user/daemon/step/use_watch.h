@@ -8,6 +8,7 @@
 #ifndef JP_DAEMON_STEP_USE_WATCH_H
 #define JP_DAEMON_STEP_USE_WATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct totals;
@@ -23,8 +24,9 @@ struct use_watch {
 	uint64_t changed_ns; /* where the last one began that makes versions due; 0: none does */
 };
 
-/* Takes what the step has used until an instant of its rows. every: time between versions. */
-void use_watch__look(struct use_watch *w, const struct totals *t, uint64_t boot_ns, uint64_t every);
+/* Takes what the step has used until an instant of its rows. every: time between versions. True: it
+ * is lastingly otherwise now, whether versions are due or not. */
+bool use_watch__look(struct use_watch *w, const struct totals *t, uint64_t boot_ns, uint64_t every);
 /* When a version is due as the step has changed, where the last one began then; UINT64_MAX: none
  * is. part: 0 to 1, the node's own place in the time in which all nodes of the step are due. */
 uint64_t use_watch__due(const struct use_watch *w, uint64_t version_ns, double part,

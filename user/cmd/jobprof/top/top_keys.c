@@ -74,8 +74,8 @@ static void draw_last(const struct screen *s)
 		snprintf(text, sizeof(text), "%s%s_", prompts[s->prompt], s->input);
 	else if (s->top->trouble[0])
 		snprintf(text, sizeof(text), "%s", s->top->trouble);
-	else if (s->note)
-		snprintf(text, sizeof(text), "%s", s->note);
+	else if (s->help || s->note)
+		snprintf(text, sizeof(text), "%s", s->help ? "Any key goes back." : s->note);
 	else
 		snprintf(text, sizeof(text),
 			 "F1 help  F3 search  F4 filter  F5 %s  space fold  q quit",
@@ -104,23 +104,22 @@ static void find_selected(struct screen *s)
 
 static void draw_help(const struct screen *s)
 {
+	/* for 60 columns and 15 lines */
 	static const char *const text[] = {
 		"jobprof top: what runs on this node, as jobprofd counts it",
+		"q F10     quit            P M T N  by CPU, memory, time, id",
+		"h ? F1    this help       W D X E  by wait, disk, net, watt",
+		"arrows    move; Home End  < > F6   by the column beside",
+		"space +   fold, unfold    R        the other way round",
+		"* -       all of them     F4 \\     filter: rows with a text",
+		"F5 t      tree or list    F3 / n   search; the next one",
+		"d s       seconds         u        jobs of one user",
 		"",
-		"  q F10         quit                   P M T     sort by CPU, memory, time",
-		"  h ? F1        this help              W D X E   by waiting, disk, net, energy",
-		"  arrows PgUp   move; Home End         < > F6    by the column to the left, right",
-		"  space +       fold, unfold a row     N R       by id; the other way round",
-		"  * -           fold, unfold all       F4 \\      filter: rows with a text",
-		"  F5 t          tree or list           F3 / n    search; the next one",
-		"  d s           seconds between looks  u         jobs of one user",
-		"",
-		"  CPU%  100 is one CPU         WAIT%  ready, but no CPU; 100 is one thread",
-		"  IO%   blocked on a disk      MEM%   of the limit    WATT  the step's share",
-		"  DISK/s of this node's disks          NET/s  without loopback",
-		"  ?     not known. Rates are of the last row, as long as the step's interval.",
-		"",
-		"Any key goes back.",
+		"CPU%    100 is one CPU         WATT  the step's share",
+		"WAIT%   ready, but no CPU; 100 is one thread",
+		"IO%     blocked on a disk      MEM%  of the limit",
+		"DISK/s  of this node's disks   NET/s without loopback",
+		"?       not known. Rates are of the step's last row.",
 	};
 
 	for (unsigned i = 0; i < sizeof(text) / sizeof(text[0]); i++)
@@ -146,8 +145,9 @@ static void draw_table(struct screen *s)
 		draw_row(s, line + 1 + i, s->first + i);
 	if (!s->top->view.nshown && s->lines > line + 2)
 		top_screen__put(line + 1, 0,
-				s->top->rows.n ? "no row matches"
-					       : "no step that you may see runs here",
+				s->top->rows.n	   ? "no row matches"
+				: s->top->of_files ? "no step of the job runs any more"
+						   : "no step that you may see runs here",
 				STYLE_PLAIN);
 }
 
@@ -374,7 +374,8 @@ static void other_key(struct screen *s, int key)
 		begin_prompt(s, PROMPT_DELAY, delay);
 		break;
 	case 'u':
-		begin_prompt(s, PROMPT_USER, s->top->view.user);
+		if (!s->top->of_files) /* these are of one user */
+			begin_prompt(s, PROMPT_USER, s->top->view.user);
 		break;
 	default:
 		break;

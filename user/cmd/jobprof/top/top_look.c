@@ -85,8 +85,9 @@ static int begin_files(struct top *t)
 		return status;
 	if (t->rows.n)
 		return 0;
-	log_error("job %s: no step of it runs that has a file: files come %s", t->job,
-		  "30 to 60 s after a step's begin, see PublishInterval in jobprof.conf(5)");
+	log_error("job %s: no step of it that you may see runs and has a file: files come 30 to "
+		  "60 s after a step's begin, see PublishInterval in jobprof.conf(5)",
+		  t->job);
 	return 1;
 }
 

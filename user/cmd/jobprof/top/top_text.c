@@ -112,6 +112,7 @@ static const struct {
 /* Columns from these ranks on leave room for so much of a name. */
 #define RANK_NAME      7
 #define NAME_LEAST     8
+#define NAME_HEAD      4 /* "NAME" */
 #define RANK_LONG_NAME 10
 #define NAME_LONG      20
 
@@ -183,7 +184,7 @@ void top_layout__fit(struct top_layout *l, unsigned width, const struct top_rows
 	for (unsigned i = 0; i < COLUMNS; i++)
 		if (fits[i])
 			l->columns[l->n++] = i;
-	l->name_width = left > GAP ? left - GAP : 0;
+	l->name_width = left >= GAP + NAME_HEAD ? left - GAP : 0;
 }
 
 unsigned top_layout__next_sort(const struct top_layout *l, unsigned sort, int by)
@@ -384,6 +385,15 @@ static void __attribute__((format(printf, 2, 3))) add(struct text *t, const char
 	put(t, piece, strlen(piece), utf8__length(piece));
 }
 
+/* top says 17:48 of hours and minutes. */
+static const char *up_time(double s, char buf[static CELL])
+{
+	if (!(s >= 0 && s < 3600))
+		return seconds(s, buf);
+	snprintf(buf, CELL, "%.0f min", floor(s / 60));
+	return buf;
+}
+
 static void head_first(struct text *t, const struct top_head *h)
 {
 	const struct top_node *n = h->node;
@@ -397,27 +407,27 @@ static void head_first(struct text *t, const struct top_head *h)
 		return;
 	}
 	put_name(t, n->name, 40);
-	add(t, "  up %s  load %.2f %.2f %.2f  every %g s", seconds(n->up_s, buf[0]), n->load[0],
+	add(t, "  up %s  load %.2f %.2f %.2f  every %g s", up_time(n->up_s, buf[0]), n->load[0],
 	    n->load[1], n->load[2], h->delay);
 }
 
-static void head_cpu(struct text *t, const struct top_node *n)
-{
-	char buf[4][CELL];
-
-	add(t, "CPU %s %% of %u  some wait for a CPU %s %%  disk %s %%", percent(n->busy, buf[0]),
-	    n->cpus, percent(n->waiting_cpu, buf[1]), percent(n->waiting_disk, buf[2]));
-}
-
-static void head_memory(struct text *t, const struct top_head *h)
+static void head_cpu(struct text *t, const struct top_head *h)
 {
 	const struct top_node *n = h->node;
-	char buf[7][CELL];
+	char buf[4][CELL];
 
-	add(t, "Memory %s of %s  ", bytes(n->memory_used, buf[0]), bytes(n->memory, buf[1]));
-	add(t, "Disk %s/s read %s/s written  ", bytes(n->read, buf[2]), bytes(n->written, buf[3]));
-	add(t, "Net %s/s in %s/s out  ", bytes(n->in, buf[4]), bytes(n->out, buf[5]));
-	add(t, "%s W", watts(h->rows->node_power, buf[6]));
+	add(t, "CPU %s %% of %u  some wait for a CPU %s %%  disk %s %%  %s W",
+	    percent(n->busy, buf[0]), n->cpus, percent(n->waiting_cpu, buf[1]),
+	    percent(n->waiting_disk, buf[2]), watts(h->rows->node_power, buf[3]));
+}
+
+static void head_memory(struct text *t, const struct top_node *n)
+{
+	char buf[6][CELL];
+
+	add(t, "Mem %s of %s  ", bytes(n->memory_used, buf[0]), bytes(n->memory, buf[1]));
+	add(t, "Disk %s/s read %s/s write  ", bytes(n->read, buf[2]), bytes(n->written, buf[3]));
+	add(t, "Net %s/s in %s/s out", bytes(n->in, buf[4]), bytes(n->out, buf[5]));
 }
 
 static void head_counts(struct text *t, const struct top_head *h)
@@ -454,8 +464,8 @@ unsigned top_text__head(char lines[TOP_HEAD_MAX][TOP_LINE], const struct top_hea
 	}
 	head_first(&t[n++], h);
 	if (!h->about) {
-		head_cpu(&t[n++], h->node);
-		head_memory(&t[n++], h);
+		head_cpu(&t[n++], h);
+		head_memory(&t[n++], h->node);
 	}
 	head_counts(&t[n++], h);
 	for (unsigned i = 0; i < n; i++)
