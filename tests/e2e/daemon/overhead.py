@@ -9,6 +9,7 @@ import json
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
+from metricslib import Exporter, of
 
 tree = Trees()
 TINY = 0.0001  # percent
@@ -147,6 +148,37 @@ def check(path, kernel, resumed):
 
 
 @in_full
+def counters_of_jobs():
+    """A wait that goes on when causes rest is known no more; what Prometheus was told of it does not fall."""
+    d = Daemon(0.5, OverheadBudget=0).start()
+    hold = Hold()
+    j = Job(d, *hold.cmd("park"))
+    hold.wait()
+    busy = [start([tool("jpspin"), "100"]) for _ in range(os.cpu_count())]
+    x = Exporter(d)
+    blocked = lambda: of(x.series(), "job_blocked_seconds_total", jobid=str(j.id), cause="message")
+    wait_until(lambda: (blocked() or 0) > 2, 20, "two seconds at a FIFO")
+    reload(d, OverheadBudget=TINY)
+    told = [2]
+
+    def all_rests():
+        told.append(blocked() or 0)
+        return levels(d)["switches"]
+    wait_until(all_rests, 120, "all to rest")
+    d.end(signal.SIGUSR1)
+    d.settings["OverheadBudget"] = 0
+    d.start()
+    wait_until(lambda: blocked() is not None, 20, "them to work again")
+    for p in busy:
+        p.kill()
+    is_true("blocked time does not fall", blocked() >= max(told), (blocked(), max(told)))
+    hold.go()
+    j.end()
+    x.end()
+    d.end()
+
+
+@in_full
 def quiet():
     """A job that sleeps, with the default budget."""
     d = Daemon(1, OverheadBudget=None, PublishInterval=600).start()
@@ -224,4 +256,4 @@ def storms():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests((all_rest, hand_over, quiet, storms))
+    run_tests((all_rest, hand_over, counters_of_jobs, quiet, storms))

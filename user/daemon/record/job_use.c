@@ -210,6 +210,8 @@ static void end_look(struct job_use *j, unsigned families, bool has_gpus)
 
 	j->peak = j->v[JOB_MEMORY_PEAK] = fmax(j->v[JOB_MEMORY_PEAK], j->v[JOB_MEMORY]);
 	j->v[JOB_GPU] = has_gpus && gpus > 0 ? j->v[JOB_GPU] / gpus : NAN;
+	for (unsigned i = 0; i < JOB_COUNTERS; i++)
+		j->v[i] = j->last[i] = fmax(j->v[i], j->last[i]);
 	clear_unknown(j->v, families);
 }
 
@@ -263,7 +265,7 @@ struct saved_head {
 
 struct saved_job {
 	uint32_t job_id, gpus, answers, pad;
-	double ended[JOB_COUNTERS], peak;
+	double ended[JOB_COUNTERS], last[JOB_COUNTERS], peak;
 	uint64_t ended_ns;
 	char sluid[SLUID_LEN + 2], user[JOB_USE_TEXT], account[JOB_USE_TEXT],
 		partition[JOB_USE_TEXT];
@@ -278,6 +280,7 @@ static bool put_job(FILE *f, const struct job_use *j)
 			      .ended_ns = j->ended_ns ? j->ended_ns : clock__boot_ns()};
 
 	memcpy(s.ended, j->ended, sizeof(s.ended));
+	memcpy(s.last, j->last, sizeof(s.last));
 	memcpy(s.sluid, j->sluid, sizeof(j->sluid));
 	memcpy(s.user, j->user, sizeof(s.user));
 	memcpy(s.account, j->account, sizeof(s.account));
@@ -320,6 +323,7 @@ static void take_job(struct job_uses *u, struct job_use ***at, const struct save
 			      .peak = s->peak,
 			      .ended_ns = s->ended_ns};
 	memcpy(j->ended, s->ended, sizeof(j->ended));
+	memcpy(j->last, s->last, sizeof(j->last));
 	snprintf(j->sluid, sizeof(j->sluid), "%.*s", SLUID_LEN, s->sluid);
 	snprintf(j->user, sizeof(j->user), "%.*s", JOB_USE_TEXT - 1, s->user);
 	snprintf(j->account, sizeof(j->account), "%.*s", JOB_USE_TEXT - 1, s->account);
