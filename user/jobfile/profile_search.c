@@ -270,8 +270,8 @@ static void take_attributes(struct profile_says *s, const struct reader_node *n)
 	s->restart = number_of(n, "Restart Count");
 	s->job_start = number_of(n, "Job Start EpochTime");
 	s->start_ns = number_of(n, "Start TimeNS");
-	/* Slurm names no count in the first run: what else of its environment is there tells. That of
-	 * an extern step has it in no run. */
+	/* Slurm names no count in the first run: what else of its environment is there tells. That
+	 * of an extern step has it in no run. */
 	if (isnan(s->restart) && strcmp(stepname__human(s->step), "extern") &&
 	    (node__attr(n, "Job Name") || node__attr(n, "Partition")))
 		s->restart = 0;

@@ -50,7 +50,7 @@ struct job_use {
 	unsigned answers; /* since the last one ended */
 	/* for this file alone: */
 	double ended[JOB_COUNTERS], peak; /* of steps that have ended */
-	double last[JOB_COUNTERS];	  /* told: waits that go on when their family rests are lost */
+	double last[JOB_COUNTERS];	  /* told: a wait is lost where its family rests */
 	uint64_t ended_ns;
 	unsigned gpus;
 };
