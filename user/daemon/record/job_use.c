@@ -257,7 +257,7 @@ void job_uses__look(struct job_uses *u, const struct step_env *env)
 
 #define MAGIC 0x554a504au /* "JPJU" */
 
-/* Files of another build, whose records have another size, are not read. */
+/* Fields of a job are added at the end: those of an earlier build are fewer. */
 struct saved_head {
 	uint32_t magic, size, n, pad;
 	double cpu_s, cpu_wait_s;
@@ -265,10 +265,11 @@ struct saved_head {
 
 struct saved_job {
 	uint32_t job_id, gpus, answers, pad;
-	double ended[JOB_COUNTERS], last[JOB_COUNTERS], peak;
+	double ended[JOB_COUNTERS], peak;
 	uint64_t ended_ns;
 	char sluid[SLUID_LEN + 2], user[JOB_USE_TEXT], account[JOB_USE_TEXT],
 		partition[JOB_USE_TEXT];
+	double last[JOB_COUNTERS];
 };
 
 static bool put_job(FILE *f, const struct job_use *j)
@@ -337,17 +338,17 @@ void job_uses__load(struct job_uses *u, const char *state_dir)
 {
 	struct job_use **at = &u->jobs;
 	struct saved_head head;
-	struct saved_job s;
+	struct saved_job s = {0};
 	char path[4200];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/metrics", state_dir);
 	f = fopen(path, "re");
 	if (f && fread(&head, sizeof(head), 1, f) == 1 && head.magic == MAGIC &&
-	    head.size == sizeof(s)) {
+	    head.size <= sizeof(s)) {
 		u->cpu_s = u->cpu_ended_s = head.cpu_s;
 		u->cpu_wait_s = u->cpu_wait_ended_s = head.cpu_wait_s;
-		while (head.n-- && fread(&s, sizeof(s), 1, f) == 1)
+		while (head.n-- && fread(&s, head.size, 1, f) == 1)
 			take_job(u, &at, &s);
 	}
 	if (f)
