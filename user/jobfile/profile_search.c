@@ -16,6 +16,7 @@
 #include "base/room.h"
 #include "base/str.h"
 #include "hdf5/hdf5.h"
+#include "identity/stepname.h"
 #include "jobfile/merge/merge_name.h"
 #include "jobfile/select.h"
 #include "pool/pool.h"
@@ -269,6 +270,11 @@ static void take_attributes(struct profile_says *s, const struct reader_node *n)
 	s->restart = number_of(n, "Restart Count");
 	s->job_start = number_of(n, "Job Start EpochTime");
 	s->start_ns = number_of(n, "Start TimeNS");
+	/* Slurm names no count in the first run: what else of its environment is there tells. That
+	 * of an extern step has it in no run. */
+	if (isnan(s->restart) && strcmp(stepname__human(s->step), "extern") &&
+	    (node__attr(n, "Job Name") || node__attr(n, "Partition")))
+		s->restart = 0;
 }
 
 /* A job file has steps that are chosen later, a node-step file is of one. */
@@ -424,11 +430,8 @@ bool profile_says__differ(const struct profile_says *a, const struct profile_say
 	if (!a->is_profile || !b->is_profile)
 		return false;
 	if (a->job != b->job || texts_differ(a->cluster, b->cluster) ||
-	    numbers_differ(a->uid, b->uid))
+	    numbers_differ(a->uid, b->uid) || numbers_differ(a->restart, b->restart))
 		return true;
-	/* A job that Slurm ran again has another start. */
-	if (numbers_differ(a->restart, b->restart))
-		return false;
 	if (texts_differ(a->sluid, b->sluid) || numbers_differ(a->job_start, b->job_start))
 		return true;
 	return same_step && fabs(a->start_ns - b->start_ns) > SAME_S * 1e9;

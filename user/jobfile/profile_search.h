@@ -48,8 +48,8 @@ void profile_files__trust(struct profile_files *f, unsigned from);
 void profile_files__keep(struct profile_files *f, unsigned from, bool meant);
 void profile_files__free(struct profile_files *f);
 
-/* Whether both are of different jobs. Runs of one job that Slurm has started again are the same
- * job. */
+/* Whether both are of different jobs, or of different runs of a job that Slurm has started again.
+ */
 bool profile_says__differ(const struct profile_says *a, const struct profile_says *b);
 
 /* Appends a directory, and the directories in it whose names do not begin with a dot. 0 or -ENOMEM.

@@ -73,6 +73,16 @@ def dashboard():
         if p.returncode:
             raise Failed("promtool: %s: %s" % (e, p.stderr))
     ok("promtool understands its questions")
+    named = [(l["url"], t["expr"]) for p in d["panels"] for l in p["fieldConfig"]["defaults"]["links"] for t in p["targets"] if "/node?" in l["url"]]
+    is_equal("links to nodes are by the label node", [u for u, _ in named if not u.endswith("/node?node=${__field.labels.node}")], [])
+    of_node = sorted({e for _, e in named if "jobprof_node_" in e})
+    series = ('jobprof_node_cpu_seconds_total{instance="n1:10270",mode="job"}', 'jobprof_node_energy_joules_total{instance="n1.site:10270",part="dram"}')
+    with open(os.path.join(tmpdir("names"), "t.yml"), "w") as f:
+        json.dump({"tests": [{"interval": "1m", "input_series": [{"series": s, "values": "0+60x20"} for s in series], "promql_expr_test": [
+            {"expr": e, "eval_time": "10m", "exp_samples": [{"labels": '{node="n1", %s}' % s.rstrip("}").split(",")[-1], "value": 1}]}
+            for e, s in zip(of_node, series)]}]}, f)
+    p = promtool("test", "rules", f.name)
+    is_equal("which is the node's name, without a port or a domain", (len(of_node), p.returncode), (2, 0))
 
 
 def unit():

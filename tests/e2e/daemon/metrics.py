@@ -49,6 +49,7 @@ def values():
         is_true("the peak is not below", of(got, "job_memory_peak_bytes", jobid=str(j)) >= of(got, "job_memory_bytes", jobid=str(j)), got)
         is_equal("one process", of(got, "job_processes", jobid=str(j)), 1)
         is_true("how long it was blocked, by cause", len([1 for n, l in got if n == "jobprof_job_blocked_seconds_total" and ("jobid", str(j)) in l]) == 6, got)
+    is_true("a job has at most 16 series", max(sum(("jobid", str(j)) in l for _, l in got) for j in jobs) <= 16, got)
     of_node = lambda mode: of(got, "node_cpu_seconds_total", mode=mode) - of(before, "node_cpu_seconds_total", mode=mode)
     is_near("the jobs' part of the node", of_node("job"), sum(s.used for s in steps), 0.01, 0.02)
     is_near("parts add up to the CPUs", of_node("job") + of_node("system") + of_node("idle"), os.cpu_count() * (os.times().elapsed - cpus.elapsed), 0.1, 0.5)

@@ -101,7 +101,7 @@ def two_jobs_of_one_id():
     """Two clusters on one directory, and ids that were given again: never one job."""
     for name in ("7_0_p1.h5", "job_7.h5"):
         for attr, values in (("Cluster", ("one", "two")), ("UID", (1001, 1002)), ("Start_TimeNS", (17 * 10**17, 17 * 10**17 + 10**13)),
-                             ("SLUID", ("s0000000000001", "s0000000000002"))):
+                             ("SLUID", ("s0000000000001", "s0000000000002")), ("Restart_Count", (1, 2))):
             top = tmpdir("ids" + attr + name)
             paths = [os.path.join(put(os.path.join(top, u), name), name) for u in ("a", "b")]
             for path, value in zip(paths, values):
@@ -115,6 +115,11 @@ def two_jobs_of_one_id():
             status, out, err = jobprof("reduce", "-p", top, "-j", "7")
             is_true("%s: reduce adds up no two jobs" % name,
                     status == 1 and not out and "two jobs" in err and all(p in err for p in paths), (status, out, err))
+    d = put(tmpdir("requeued"), "7_0_p1.h5", "7_1_p1.h5")
+    set_attrs(d + "/7_0_p1.h5", Partition="main")
+    set_attrs(d + "/7_1_p1.h5", Partition="main", Restart_Count=1)
+    p = subprocess.run([JOBPROF, "report", "--json", "-p", d, "-j", "7"], capture_output=True, text=True)
+    is_equal("a run, and the one after a requeue to another node: two jobs", (len(json.loads(p.stdout).get("jobs", [])), p.stderr), (2, ""))
     top = tmpdir("copy")
     paths = [os.path.join(put(os.path.join(top, u), "7_0_p1.h5"), "7_0_p1.h5") for u in ("a", "b")]
     p = subprocess.run([JOBPROF, "report", "--json", *paths], capture_output=True, text=True)
