@@ -38,7 +38,7 @@ export const crowded = (page) => page.evaluate(() => {
 					wrong.push(`${e.textContent} over ${f.textContent}`);
 			}
 	wrong.push(...seen('.sumbar span, .jobbar span').filter((e) => textOf(e).right > e.parentElement.getBoundingClientRect().right + 0.5 || e.scrollWidth > e.clientWidth + 1).map((e) => `cut: ${e.textContent}`));
-	wrong.push(...seen('.flat .key tr').filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => `beyond its place: ${e.textContent}`));
+	wrong.push(...seen('.flat .key tbody tr').filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => `beyond its place: ${e.textContent}`));
 	for (const row of [...document.querySelectorAll('.g tr, .mon tr')].filter((e) => e.checkVisibility())) {
 		const cells = [...row.cells].filter((c) => c.checkVisibility() && c.textContent.trim()).map((c) => [c, textOf(c), c.getBoundingClientRect()]);
 

@@ -3,6 +3,7 @@
 import { el, fits, name, soft, widthOf } from './dom.js';
 import { count, share, zone } from './format.js';
 import { address, cells, costs, few, known, kwh, link, money, severity, site } from './site.js';
+import { wordsOf } from './words.js';
 
 // Where the time of cores went, by the columns of the index, and the colours of the job page.
 const STATES = [['share_cpu', 'own code', 0], ['share_kernel', 'kernel', 2], ['share_others', 'other programs', 1], ['share_quota', 'CPU quota', 7], ['share_wait', 'wait for CPU', 3],
@@ -194,10 +195,12 @@ function gpu(r) {
 	return known(r.gpu_share) ? cells.part(r.gpu_share) : r.gpus > 0 ? '?' : '\u2013';
 }
 
-function finding(r) {
+const ROOM = 260; // pixels of a cell below which a finding's words are those of its rule
+
+function finding(r, room) {
 	if (r.worst_rule === 'none' || r.worst_rule === 'no profile' || !r.worst_rule)
 		return soft(r.worst_rule ?? '?');
-	return [severity(r.worst_severity ?? 'note'), ' ', name(r.worst_text ?? r.worst_rule, 90), r.findings > 1 ? soft(` +${r.findings - 1}`) : ''];
+	return [severity(r.worst_severity ?? 'note'), ' ', name(room < ROOM ? wordsOf(r.worst_rule) : r.worst_text ?? r.worst_rule, 90), r.findings > 1 ? soft(` +${r.findings - 1}`) : ''];
 }
 
 function lostOf(r) {
