@@ -225,7 +225,7 @@ def moves():
         made.append({"move": "cursor", "server": "staff", "address": address("/node")})
     if "/nodes" in paths():
         made.append({"move": "mapped", "server": "staff", "address": "/nodes"})
-    browse([{"server": "staff", "address": "/job/1", "looks": {"light": "axe", "phone": "look"}}], made)
+    browse([{"server": "staff", "address": a, "looks": {"light": "axe", "phone": "look"}} for a in ("/job/1", "/job/11")], made)
 
 
 def refusals(looks={"light": "axe"}):
