@@ -22,19 +22,64 @@ export async function tried(name, f) {
 	}
 }
 
-// By how many pixels it is wider than the paper, where nobody can scroll.
-export async function beyondPaper(page) {
+// Texts of axes that lie over each other, of bars and keys that are cut, of cells that touch; words and numbers that a line's end breaks; numbers with their bar through them.
+export const crowded = (page) => page.evaluate(() => {
+	const r = document.createRange(), gap = 5;
+	const textOf = (e) => { r.selectNodeContents(e); return r.getBoundingClientRect(); };
+	const seen = (s) => [...document.querySelectorAll(s)].filter((e) => e.checkVisibility({ visibilityProperty: true }) && e.textContent.trim() && e.getBoundingClientRect().width > 0);
+	const sameLine = (a, b) => a.bottom > b.top + 2 && b.bottom > a.top + 2, wrong = [];
+
+	for (const s of ['.ax > span:not(.off, .now)', '.axis > span', '.iox > span', '.ioy > span', '.hx > span'])
+		for (const [i, e] of seen(s).entries())
+			for (const f of seen(s).slice(i + 1).filter((o) => o.parentElement === e.parentElement)) {
+				const [a, b] = [e, f].map(textOf);
+
+				if (sameLine(a, b) && a.right > b.left + 0.5 && b.right > a.left + 0.5)
+					wrong.push(`${e.textContent} over ${f.textContent}`);
+			}
+	wrong.push(...seen('.sumbar span, .jobbar span').filter((e) => textOf(e).right > e.parentElement.getBoundingClientRect().right + 0.5 || e.scrollWidth > e.clientWidth + 1).map((e) => `cut: ${e.textContent}`));
+	wrong.push(...seen('.flat .key tbody tr').filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => `beyond its place: ${e.textContent}`));
+	for (const row of [...document.querySelectorAll('.g tr, .mon tr')].filter((e) => e.checkVisibility())) {
+		const cells = [...row.cells].filter((c) => c.checkVisibility() && c.textContent.trim()).map((c) => [c, textOf(c), c.getBoundingClientRect()]);
+
+		for (const [i, [c, text, box]] of cells.entries()) {
+			const next = cells[i + 1], bar = c.querySelector(':scope > .v')?.getBoundingClientRect();
+
+			if (next && sameLine(text, next[1]) && next[1].left > text.left && Math.min(text.right, box.right) + gap > next[1].left)
+				wrong.push(`"${c.textContent}" touches "${next[0].textContent}"`);
+			if (bar?.width && c.firstChild.nodeType === 3 && (r.selectNode(c.firstChild), bar.top < r.getBoundingClientRect().bottom - 5))
+				wrong.push(`a bar through "${c.textContent}"`);
+		}
+	}
+	const texts = document.createTreeWalker(document.querySelector('main') ?? document.body, NodeFilter.SHOW_TEXT);
+
+	while (texts.nextNode()) {
+		const { data, parentElement: e } = texts.currentNode;
+
+		if (!/^\S{2,}$/.test(data.trim()) || !e.closest('.g td, .g th, .mon td') || e.closest('bdi, code') || !e.checkVisibility())
+			continue;
+		r.selectNode(texts.currentNode);
+		if (new Set([...r.getClientRects()].map((b) => Math.round(b.top))).size > 1)
+			wrong.push(`broken: ${data}`);
+	}
+	return [...new Set(wrong)].slice(0, 4).join(', ');
+});
+
+// What is wrong with it on paper, where nobody can scroll: it is wider, or its texts are crowded.
+export async function wrongOnPaper(page) {
 	const before = page.viewportSize();
 
 	await page.setViewportSize(PAPER);
 	await page.emulateMedia({ media: 'print' });
 	if (await page.evaluate(() => getComputedStyle(document.body).page) === 'wide')
 		await page.setViewportSize(WIDE);
-	const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+	await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+	const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), texts = await crowded(page);
 
+	await page.evaluate(() => dispatchEvent(new Event('afterprint')));
 	await page.emulateMedia({ media: null });
 	await page.setViewportSize(before);
-	return Math.max(0, wider);
+	return wider > 0 ? `wider than the paper by ${wider}` : texts && `on paper, ${texts}`;
 }
 
 // The number that a text says, in the unit of the JSON: MiB, s, J, or a share of 1.

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { LAPTOP, PHONE, beyondPaper, cases, folder, launch, tried } from './common.js';
+import { LAPTOP, PHONE, cases, crowded, folder, launch, tried, wrongOnPaper } from './common.js';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const wait = (ms) => new Promise((done) => { setTimeout(done, ms); });
@@ -147,10 +147,10 @@ async function toRead(browser) {
 		await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
 		await page.evaluate(axe);
 		const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-		const wide = Math.max(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), await beyondPaper(page));
+		const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), texts = await crowded(page) || await wrongOnPaper(page);
 
-		if (violations.length || wide > 0 || page.troubles.length)
-			return `${viewport.width} ${colours}: ${violations.map((v) => `${v.id} ${v.nodes[0].html.slice(0, 120)}`)} ${wide > 0 ? `wider by ${wide}` : ''} ${page.troubles}`;
+		if (violations.length || wide > 0 || texts || page.troubles.length)
+			return `${viewport.width} ${colours}: ${violations.map((v) => `${v.id} ${v.nodes[0].html.slice(0, 120)}`)} ${wide > 0 ? `wider by ${wide}` : ''} ${texts} ${page.troubles}`;
 	}
 	return '';
 }

@@ -3,7 +3,7 @@
 // and how each is looked at. Prints a line per test.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { LAPTOP, PHONE, beyondPaper, cases, launch, tried } from './common.js';
+import { LAPTOP, PHONE, cases, crowded, launch, tried, wrongOnPaper } from './common.js';
 import { differences } from './site-truth.js';
 import { MOVES } from './site-moves.js';
 
@@ -111,9 +111,9 @@ async function check(page, look, c, base) {
 		return '';
 	if (c.says && !(await page.evaluate(() => document.body.innerText)).includes(c.says))
 		return `it does not say "${c.says}"`;
-	const wider = look === 'light' && await beyondPaper(page);
+	const paper = look === 'light' && await wrongOnPaper(page);
 
-	return await whole(page) || (wider && `wider than the paper by ${wider}`) || (c.truth && look === 'light' && await truth(page, base, c.address, Number(c.truth))) || (look === 'light' && await csv(page)) || (c.looks[look] !== 'look' && await access(page, c.looks[look])) || '';
+	return await whole(page) || await crowded(page) || paper || (c.truth && look === 'light' && await truth(page, base, c.address, Number(c.truth))) || (look === 'light' && await csv(page)) || (c.looks[look] !== 'look' && await access(page, c.looks[look])) || '';
 }
 
 const browser = await launch();

@@ -5,8 +5,9 @@ import { el, widthOf } from './dom.js';
 const ROOM = 100; // pixels of a tick with its text
 const TICK = 26; // of half a tick's text, and what is between it and the text of an end
 const GAP = 4; // between a tick's text and the instant's
+const PAPER = 460; // pixels of the axis on paper, whose layout comes when ticks are chosen
 
-export function axis(view, clock) {
+export function axis(view, clock, paper = PAPER) {
 	const line = el('div', { class: 'ax', 'aria-hidden': 'true' });
 	const now = el('span', { class: 'now' });
 	const put = (place, text, kind) => {
@@ -26,8 +27,9 @@ export function axis(view, clock) {
 		}
 	};
 
-	view.onShow(() => {
-		const width = line.clientWidth || 800;
+	let isPaper = false;
+	const lay = () => {
+		const width = isPaper ? paper : line.clientWidth || 800;
 		const { ticks, step } = clock.ticks(view.from, view.to, Math.max(2, Math.floor(width / ROOM)));
 		const ofEnds = step / 10, ends = [view.from, view.to].map((t) => clock.text(t, ofEnds)); // no round instants
 		const side = (Math.max(...ends.map(widthOf)) + TICK) / width;
@@ -39,7 +41,14 @@ export function axis(view, clock) {
 				put(view.place(t), clock.tick(t, step));
 		put(1, ends[1], 'z');
 		line.append(now);
-	});
+	};
+
+	view.onShow(lay);
+	for (const [event, on] of [['beforeprint', true], ['afterprint', false]])
+		addEventListener(event, () => {
+			isPaper = on;
+			lay();
+		});
 	view.onMove(() => {
 		const at = view.place(view.at);
 

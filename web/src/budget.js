@@ -127,7 +127,7 @@ function hours(v, all) {
 function behind(rows, b) {
 	return table(`Table: each ${rows.group > 1 ? 'group of nodes' : rows.of}`, [rows.of, ...b.shares.map((s) => `${s.name} %`)],
 		() => rows.name.map((n, i) => [el('span', {}, name(n, 40), rows.node[i] ? soft(' ', name(rows.node[i], 40)) : ''),
-			...b.rows.map((v) => (v[i] === null ? '?' : (100 * v[i]).toFixed(1)))]), b.source);
+			...b.rows.map((v) => (v[i] === null ? '?' : (100 * v[i]).toFixed(1)))]), b.source, `each ${rows.of}, of ${b.whole}`);
 }
 
 const ticks = (text) => el('div', { class: 'pct' }, [0, 25, 50, 100].map((p) => {

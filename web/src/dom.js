@@ -80,7 +80,7 @@ const ROWS = 100; // of a table; --json has the others
 
 // The table behind a chart, made when it is opened: head is texts, rows() gives arrays of cells.
 export function table(summary, head, rows, source, label, whole = 'jobprof report --json') {
-	const inside = el('div', { class: 'in', tabindex: 0, role: 'region', 'aria-label': `Table: ${label ?? summary}` });
+	const inside = el('div', { class: 'in', tabindex: 0, role: 'region', 'aria-label': `Table: ${(label ?? summary).replace('Table: ', '')}` });
 	const d = el('details', {}, el('summary', {}, summary), inside);
 
 	d.addEventListener('toggle', () => {

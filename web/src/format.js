@@ -97,6 +97,13 @@ export function day(s) {
 	return s < 1e11 ? `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}` : '?';
 }
 
+// Whose clock that is: "Berlin time", "UTC".
+export function zone() {
+	const [city, ...of] = Intl.DateTimeFormat().resolvedOptions().timeZone.split('/').reverse();
+
+	return of.length && !of.includes('Etc') ? `${city.replaceAll('_', ' ')} time` : city;
+}
+
 // In the unit a person would say: "30 min", "1 h 10 min", "42 s".
 export function spoken(s) {
 	if (unknown(s))
@@ -110,10 +117,12 @@ export function spoken(s) {
 	return h >= 48 ? `${Math.round(h / 24)} days` : `${h} h ${two(minutes % 60)} min`;
 }
 
-// "31 %", below 10 with a decimal place.
+// "31 %", below 10 with a decimal place; "<0.1 %" is not 0.
 export function share(v) {
 	if (unknown(v))
 		return '?';
+	if (v > 0 && v < 0.0005)
+		return '<0.1 %';
 	return `${(100 * v).toFixed(v < 0.0995 && v > 0 ? 1 : 0)} %`;
 }
 

@@ -76,7 +76,7 @@ export function head(report, clock) {
 			j.steps.length > 1 ? `${count(j.steps.length)} steps` : null, span, ran,
 			f.peak_mb > 0 ? el('b', {}, `peak memory ${mb(f.peak_mb)}${f.nodes > 1 ? ' on the fullest node' : ''}`) : null,
 			...coverage(report)].filter((p) => !(p instanceof Node) || p.childNodes.length), ' \u00b7 ')),
-		el('p', { class: 'keys' }, report.findings.length ? [el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next, previous finding  '] : '',
+		el('p', { class: 'keys keyed' }, report.findings.length ? [el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next, previous finding  '] : '',
 			el('kbd', {}, 'esc'), ' whole job'));
 }
 

@@ -200,7 +200,8 @@ function leads(d) {
 
 function newcomer() {
 	return section('new', site.arguments.user ? `No jobs of ${person()} are known yet` : 'No jobs of yours are known yet', '', el('p', { class: 'words' }, 'A job is listed here when it has ended, where the cluster profiles it. Nothing has to be loaded or linked. To try it:'), el('p', {}, el('code', {}, 'sbatch --wrap "sleep 60; hostname"'), copy('sbatch --wrap "sleep 60; hostname"')),
-		el('p', { class: 'soft' }, `Looked for: jobs of ${person()} in the last 62 days. If you did run some, they may be of another cluster, or their profile was switched off (--profile=none). `, link('jobs', { user: whose(), since: 'all' }, 'Look in all times'), '.'));
+		el('p', { class: 'soft' }, `Looked for: jobs of ${person()} in the last 62 days. If you did run some, they may be of another cluster, or their profile was switched off (--profile=none). `, link('jobs', { user: whose(), since: 'all' }, 'Look in all times'), '.'),
+		site.sees_all ? el('p', { class: 'words' }, 'You see all jobs: ', link('jobs', {}, 'those of 7 days'), ', ', link('usage', {}, 'what was used and lost'), ', ', link('findings', {}, 'why'), '.') : '');
 }
 
 function week(rows) {

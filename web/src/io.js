@@ -42,10 +42,12 @@ function extent(planes, axis) {
 	return at.length ? [Math.min(...at), Math.max(...at) + 1] : [0, 1];
 }
 
-// Every 2^10 where there is room for it.
+// Every 2^10; of few bins more.
 function ticks([from, to], isUp) {
-	return Array.from({ length: to - from + 1 }, (_, i) => from + i).filter((i) => i % 10 === 0)
-		.map((i) => el('span', { [isUp ? 'data-y' : 'data-x']: (i - from) / (to - from) }, words(i)));
+	const step = [10, 5, 2].find((n) => to - from >= 2 * n) ?? 1;
+
+	return Array.from({ length: to - from + 1 }, (_, i) => from + i).filter((i) => i % step === 0)
+		.map((i) => el('span', { [isUp ? 'data-y' : 'data-x']: (i - from) / (to - from) }, words(i, isUp ? '/s' : '')));
 }
 
 const logarithm = (n) => Math.log10(1 + n);
@@ -59,7 +61,7 @@ function marginOf(counts, [from, to], isUp, option, rate, title) {
 	return el('div', { class: isUp ? 'mg side2' : 'mg', role: 'group', 'aria-label': title }, some.map((v, i) => (v ? el('a', { href: jobs({ [option]: rangeOf(from + i) }), title: told(i), 'aria-label': told(i), 'data-x': isUp ? 0 : i / n, 'data-y': isUp ? i / n : 0,
 		'data-w': isUp ? logarithm(v) / top : 1 / n, 'data-h': isUp ? 1 / n : logarithm(v) / top }) : '')),
 	svg('svg', { class: 'cum', viewBox: '0 0 100 100', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, svg('path', { d: line })),
-	at < 0 ? '' : el('span', { class: 'p80', [isUp ? 'data-y' : 'data-x']: (at + 1) / n }, el('span', {}, `80 % below ${words(from + at + 1, rate)}`)));
+	at < 0 ? '' : el('span', { class: 2 * (at + 1) < n ? 'p80 early' : 'p80', [isUp ? 'data-y' : 'data-x']: (at + 1) / n }, el('span', {}, `80 % below ${words(from + at + 1, rate)}`)));
 }
 
 function plane(cells, x, y, [bytes, rate]) {
@@ -99,12 +101,12 @@ function ofLength(d) {
 	return h > 0 ? ` of ${h === 1 ? 'an hour' : `${few(h)} h`} and more` : '';
 }
 
-function figure(d, [key, title, bytes, rate]) {
-	const cells = d.planes[key], x = extent(d.planes, 0), y = extent(d.planes, 1), n = cells.reduce((s, c) => s + c[2], 0);
+function figure(d, [key, title, bytes, rate], i) {
+	const cells = d.planes[key], x = extent(d.planes, 0), y = extent(d.planes, 1), n = cells.reduce((s, c) => s + c[2], 0), all = d.moved[i].jobs;
 
 	if (!n)
 		return el('section', {}, el('h2', {}, title), el('p', { class: 'none' }, `No job${ofLength(d)} of this choice has known I/O of this kind. `, d.least_s > 0 ? link('io', { ...site.arguments, ran: '0s-' }, 'Jobs of any length') : ''));
-	return el('section', { 'aria-label': title }, el('div', { class: 'head' }, el('h2', {}, title), soft(`${plural(n, 'job')}; bars and shades by logarithm`)),
+	return el('section', { 'aria-label': title }, el('div', { class: 'head' }, el('h2', {}, title), soft(`${n < all ? `${count(n)} of ${plural(all, 'job')}, those of 1 B/s and more` : plural(n, 'job')}; bars and shades by logarithm`)),
 		el('div', { class: 'io' }, marginOf(margin(cells, 0), x, false, bytes, '', `${title}: jobs by bytes`), el('div', { class: 'ioy' }, ticks(y, true)), plane(cells, x, y, [bytes, rate]),
 			marginOf(margin(cells, 1), y, true, rate, '/s', `${title}: jobs by highest bandwidth`), el('div', { class: 'iox' }, ticks(x, false))),
 		el('p', { class: 'small' }, 'Across: bytes; up: highest bandwidth of all nodes together, a second. Lines at the margins: share of the jobs up to there.'));
@@ -149,7 +151,7 @@ function place(e) {
 }
 
 export function io({ io: d }) {
-	shell('I/O of the site', sentence(d), filters('30d'), el('div', { class: 'two' }, DIRECTIONS.map((of) => figure(d, of))), moved(d), usual(d), systems(d));
+	shell('I/O of the site', sentence(d), filters('30d'), el('div', { class: 'two' }, DIRECTIONS.map((of, i) => figure(d, of, i))), moved(d), usual(d), systems(d));
 	place(document.body);
 	drawParts(document.body);
 	return { io: d };

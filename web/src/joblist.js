@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Jobs as rows: their columns, arrays as one row, sums, and which rows a filter keeps.
-import { el, name, soft } from './dom.js';
-import { count, share } from './format.js';
+import { el, fits, name, soft, widthOf } from './dom.js';
+import { count, share, zone } from './format.js';
 import { address, cells, costs, few, known, kwh, link, money, severity, site } from './site.js';
+import { wordsOf } from './words.js';
 
 // Where the time of cores went, by the columns of the index, and the colours of the job page.
 const STATES = [['share_cpu', 'own code', 0], ['share_kernel', 'kernel', 2], ['share_others', 'other programs', 1], ['share_quota', 'CPU quota', 7], ['share_wait', 'wait for CPU', 3],
 	['share_disk', 'wait for disk', 4], ['share_asleep', 'asleep', 5], ['share_idle', 'idle', 6]];
 const parts = (r) => STATES.map(([key, word, colour]) => ({ name: word, colour, v: r[key] ?? 0 })).filter((p) => p.v > 0);
+const SIDE = 5; // pixels beside a text in a bar
 const told = (some) => some.map((p) => `${p.name} ${share(p.v)}`).join(', ');
 
 function went(r) {
 	const some = parts(r);
 
 	return some.length ? el('span', { class: 'tw', role: 'img', 'aria-label': told(some), title: told(some) }, some.map((p) => el('i', { class: `b${p.colour}`, 'data-v': p.v }))) : soft('not known');
+}
+
+// Its text is whole, or the number alone, or none.
+function part(p) {
+	const texts = [`${p.name} ${share(p.v)}`, share(p.v)], [all, short] = texts.map((t) => widthOf(t) + 2 * SIDE);
+
+	return el('i', { class: `b${p.colour}`, 'data-v': p.v, title: texts[0] }, fits(el('span', {}, texts[0]), all), fits(el('span', {}, texts[1]), short, all));
 }
 
 // All rows together, by what each held: legend, and check of the bars below.
@@ -24,8 +33,7 @@ export function whole(rows, ...right) {
 		return null;
 	const all = STATES.map(([key, word, colour]) => ({ name: word, colour, v: some.reduce((s, r) => s + (r[key] ?? 0) * r.held_core_s, 0) / held })).filter((p) => p.v > 0.0005);
 
-	return el('div', {}, el('div', { class: 'sumbar', role: 'img', 'aria-label': `These rows by what they held: ${told(all)}` }, all.map((p) => el('i', { class: `b${p.colour}`, 'data-v': p.v, title: `${p.name} ${share(p.v)}` },
-		p.v > 0.14 ? `${p.name} ${share(p.v)}` : p.v > 0.04 ? share(p.v) : ''))), el('div', { class: 'legend small' }, all.map((p) => el('span', {}, el('span', { class: `sw b${p.colour}` }), p.name)), right));
+	return el('div', {}, el('div', { class: 'sumbar', role: 'img', 'aria-label': `These rows by what they held: ${told(all)}` }, all.map((p) => part(p))), el('div', { class: 'legend small' }, all.map((p) => el('span', {}, el('span', { class: `sw b${p.colour}` }), p.name)), right));
 }
 
 // ---- sums, and arrays as one row
@@ -187,10 +195,12 @@ function gpu(r) {
 	return known(r.gpu_share) ? cells.part(r.gpu_share) : r.gpus > 0 ? '?' : '\u2013';
 }
 
-function finding(r) {
+const ROOM = 260; // pixels of a cell below which a finding's words are those of its rule
+
+function finding(r, room) {
 	if (r.worst_rule === 'none' || r.worst_rule === 'no profile' || !r.worst_rule)
 		return soft(r.worst_rule ?? '?');
-	return [severity(r.worst_severity ?? 'note'), ' ', name(r.worst_text ?? r.worst_rule, 90), r.findings > 1 ? soft(` +${r.findings - 1}`) : ''];
+	return [severity(r.worst_severity ?? 'note'), ' ', name(room < ROOM ? wordsOf(r.worst_rule) : r.worst_text ?? r.worst_rule, 90), r.findings > 1 ? soft(` +${r.findings - 1}`) : ''];
 }
 
 function lostOf(r) {
@@ -209,7 +219,7 @@ export function columnsOf(rows, get, without = []) {
 		{ key: 'state', head: 'State', left: true, width: 76, phone: 'p2', about: 'Slurm\u2019s state at its end', kind: state, hint: (r) => r.state },
 		{ key: 'partition', head: 'Part.', left: true, width: 54, least: 1310, more: 'donly', about: 'its partition', kind: 'text', has: (r) => r.partition },
 		{ key: 'cores', is: 'nodes', head: 'On', unit: 'nodes \u00d7 cores', width: 104, least: 736, phone: 'p2', about: 'nodes, and cores of each, and GPUs of all; sorts by all cores', kind: size },
-		{ key: 'start', head: 'Started', width: 88, least: 824, phone: 'p2', about: 'when it began, by the clock of this browser', kind: 'when' },
+		{ key: 'start', head: 'Started', unit: zone(), width: 88, least: 824, phone: 'p2', about: 'when it began, by the clock of this browser', kind: 'when' },
 		{ key: 'elapsed_s', head: 'Ran', unit: 'h:min', width: 58, phone: 'p2', label: 'ran', about: 'from its start to its end', kind: 'duration' },
 		{ key: 'limit_share', head: 'Limit', unit: '% used', width: 50, least: 1200, kind: 'part', about: 'time that it ran, of its time limit', has: (r) => known(r.limit_share) },
 		{ key: 'cpu_share', head: 'CPU', unit: '%', width: 46, least: 870, kind: 'part', about: 'CPU time of what its cores could have worked' },

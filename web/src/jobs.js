@@ -12,7 +12,7 @@ function nothing(isEmpty) {
 	const { since, until, sort, ...set } = site.arguments, said = Object.entries(set).map(([k, v]) => `${k} ${v}`);
 
 	if (isEmpty)
-		return [el('b', {}, 'No jobs are in the index yet'), el('p', {}, 'A job is a row when it has ended: its profile is read within a minute, and Slurm\u2019s accounting with it. ', el('code', {}, 'jobprof index scan DIR'), ' reads those of before.')];
+		return [el('b', {}, `No jobs ${site.sees_all ? '' : 'of yours '}are in the index yet`), el('p', {}, 'A job is a row when it has ended: its profile is read within a minute, and Slurm\u2019s accounting with it. ', el('code', {}, 'jobprof index scan DIR'), ' reads those of before.')];
 	return [el('b', {}, 'No job matches'), el('p', {}, name(said.length ? said.join(', ') : 'any job', 300), known(since) || known(until) ? ` since ${since ?? 'ever'}${until ? ` until ${until}` : ''}` : ' since 7 days', '. ',
 		since === 'all' ? '' : link('jobs', { ...site.arguments, since: 'all', until: null }, 'Look in all times'), since === 'all' ? '' : ', or ', link('jobs', { since }, said.length ? 'Clear the filters' : 'Look anew'), '.')];
 }
@@ -74,7 +74,7 @@ export function jobs({ jobs: d }) {
 		head.replaceChildren(el('b', {}, `${count(n)} job${n === 1 ? '' : 's'}`), list.length < rows.length ? ` in ${count(list.length)} rows` : '', ...(n ? [': ', ...sumWords(s)] : []).filter((x) => x !== ''));
 		bar.replaceChildren(whole(rows, rows.some((r) => known(r.array_id)) ? arrays() : '') ?? '');
 		drawParts(bar);
-		none.replaceChildren(...(n ? [] : nothing(!d.matching && site.arguments.since === 'all' && Object.keys(site.arguments).every((k) => k === 'since' || k === 'sort'))));
+		none.replaceChildren(...(n ? [] : nothing(!d.matching && (site.arguments.since === 'all' || site.words?.cluster?.length === 0) && Object.keys(site.arguments).every((k) => k === 'since' || k === 'sort'))));
 		t.e.hidden = !n;
 		t.set(list);
 	}

@@ -9,6 +9,7 @@ const SOON_S = 1800;
 const SEVERITIES = ['note', 'warn', 'bad'];
 
 const clock = (s) => day(s).slice(11);
+const soon = (s) => (s - site.now < 43200 ? clock(s) : day(s).slice(5)); // with its day where that may be another one
 const leftOf = (r) => (known(r.start) && known(r.limit_s) ? r.start + r.limit_s - site.now : null);
 const idOf = (r) => (known(r.array_task) ? `${r.array_id}_${r.array_task}` : String(r.job_id));
 
@@ -18,10 +19,10 @@ function left(r) {
 	const s = leftOf(r);
 
 	if (r.waits)
-		return known(r.estimated) ? soft(`starts ${r.estimated - site.now < 43200 ? clock(r.estimated) : day(r.estimated).slice(5)}?`) : soft('no start known');
+		return known(r.estimated) ? soft(`starts ${soon(r.estimated)}?`) : soft('no start known');
 	if (s === null)
 		return soft(known(r.limit_s) ? '?' : 'no limit');
-	return [el('i', { class: 'lim', 'data-v': Math.min(1, Math.max(0, 1 - s / r.limit_s)) }), s < SOON_S ? el('b', {}, spoken(Math.max(0, s))) : spoken(s), soft(` ${clock(r.start + r.limit_s)}`)];
+	return [el('i', { class: 'lim', 'data-v': Math.min(1, Math.max(0, 1 - s / r.limit_s)) }), s < SOON_S ? el('b', {}, spoken(Math.max(0, s))) : spoken(s), soft(` ${soon(r.start + r.limit_s)}`)];
 }
 
 // Below five minutes few rules can be judged.

@@ -2,7 +2,7 @@
 // The page of a node: who was on it with whom, and did they hurt each other.
 import { Clock } from './clock.js';
 import { canvas, colour, el, low, name, section, soft, table as behind } from './dom.js';
-import { count, day, mb, number, plain, plural, power, roundUp, roundUpSize, share, spoken } from './format.js';
+import { count, day, mb, number, plain, plural, power, roundUp, roundUpSize, share, spoken, zone } from './format.js';
 import { paper } from './paper.js';
 import { isKnown, series } from './series.js';
 import { address, below, drawParts, few, known, link, means, noTable, shell, site, table } from './site.js';
@@ -203,7 +203,7 @@ const COLUMNS = [
 	{ key: 'name', head: 'Name', left: true, fixed: true, kind: (j) => (known(j.name) ? [name(j.name, 24), j.program ? [' ', el('code', { class: 'soft' }, name(j.program.split('/').at(-1), 24))] : ''] : ''), about: 'of the job, and its program' },
 	{ key: 'state', head: 'State', left: true, fixed: true, rare: true, kind: (j) => (j.state === 'COMPLETED' ? soft('completed') : (j.state ?? '').toLowerCase().replaceAll('_', ' ')) },
 	{ key: 'cores', head: 'Cores', unit: 'here', fixed: true, kind: 'count', about: 'of the job on this node' },
-	{ key: 'start', head: 'From', fixed: true, kind: 'when' },
+	{ key: 'start', head: 'From', unit: zone(), fixed: true, kind: 'when' },
 	{ key: 'end', head: 'To', fixed: true, kind: (j) => (known(j.end) ? day(j.end).slice(5) : 'runs') },
 	{ key: 'cpu_share', head: 'CPU', unit: '% of its cores', fixed: true, kind: 'part', rare: true, about: 'over 100: more threads than cores, on cores of others' },
 	{ key: 'wait_share', head: 'Waited', unit: '% of its CPU time', fixed: true, kind: 'part', rare: true, about: 'for a CPU: wait in run queues of CPU time and wait' },

@@ -15,6 +15,8 @@ const notYours = () => [p(seesThat(site)), p(asked(), ' is of somebody else, or 
 		el('li', {}, 'a coordinator of its project sees it: ', el('code', {}, 'sacctmgr add coordinator account=PROJECT names=USER'), ', known here within an hour'),
 		el('li', {}, 'the support staff of this site sees all jobs'))];
 
+const forStaff = () => [p(asked(), ' is about jobs of all: it is for the support staff of this site. ', seesThat(site))];
+
 const PAGES = {
 	403: ['Not yours to see', notYours],
 	404: ['There is no such page', (what) => [p(asked(), what ? `: ${what}.` : ' is none of the pages here.')]],
@@ -27,7 +29,7 @@ const idle = [['7d', '7 days'], ['30d', '30 days']];
 const noJob = () => [p('No job that you may see was on ', el('b', {}, name(site.arguments.node, 60)), ' in this time: ', idle.map(([since, t], i) => [i ? ', ' : '', link('node', { ...site.arguments, since, until: null }, t)]), '.')];
 
 export function refused({ refused: d }) {
-	const [title, words] = d.status === 404 && /\/compare$/.test(location.pathname) ? ['These cannot be compared', PAGES[404][1]] : d.status === 403 && site.arguments?.node && /\/node$/.test(location.pathname) ? ['No job here', noJob] : d.status === 403 && site.sees_all ? ['There is no such job', notThere] : PAGES[d.status] ?? PAGES[500];
+	const [title, words] = d.status === 404 && /\/compare$/.test(location.pathname) ? ['These cannot be compared', PAGES[404][1]] : d.status === 403 && site.arguments?.node && /\/node$/.test(location.pathname) ? ['No job here', noJob] : d.status === 403 && /\/nodes$/.test(location.pathname) ? ['For staff', forStaff] : d.status === 403 && site.sees_all ? ['There is no such job', notThere] : PAGES[d.status] ?? PAGES[500];
 
 	document.title = plain(`${title} \u00b7 jobprof`);
 	document.body.append(el('header', {}, el('div', {}, el('h1', {}, title), el('p', { class: 'about' }, `status ${d.status}`))),

@@ -7,7 +7,8 @@ const HEIGHT = 22, PHONE_HEIGHT = 72, AROUND = 10, PAPER = 1000; // rows around 
 
 const isPhone = () => innerWidth <= 620;
 
-export const cellOf = (c, r) => (typeof c.kind === 'function' ? c.kind(r) : cells[c.kind](r[c.key]));
+// room: pixels of the last column
+export const cellOf = (c, r, room) => (typeof c.kind === 'function' ? c.kind(r, room) : cells[c.kind](r[c.key]));
 const valueOf = (c, r) => (c.value ? c.value(r) : r[c.key]);
 
 // As the verbs sort: what is not known last, then the newest. down: the largest first.
@@ -50,9 +51,9 @@ function classes(c) {
 	return [c.left ? 'l' : '', c.kind === 'part' || c.bar ? 'vb' : '', c.phone ?? '', c.more ?? ''].join(' ').trim() || null;
 }
 
-function rowOf(columns, r, attributes) {
+function rowOf(columns, r, attributes, room) {
 	return el('tr', attributes, columns.map((c) => {
-		const inside = cellOf(c, r), isNothing = inside === '' || inside === '\u2013';
+		const inside = cellOf(c, r, room), isNothing = inside === '' || inside === '\u2013';
 
 		return el(c.phone === 'p1' ? 'th' : 'td', { scope: c.phone === 'p1' ? 'row' : null, class: isNothing ? `${classes(c) ?? ''} nil` : classes(c), title: c.hint?.(r), 'data-l': c.label ?? null, 'data-a': c.after ?? null }, inside);
 	}));
@@ -99,7 +100,7 @@ export function rowTable({ label, columns: all, key, down = true, onSort = () =>
 			return;
 		[state.first, state.last] = [from, to];
 		e.dataset.first = String(from);
-		body.replaceChildren(gap(from), ...state.list.slice(from, to).map((r, k) => rowOf(columns, r, { class: [from + k === state.at ? 'on' : '', r.of ? 'of' : ''].join(' ').trim() || null, 'aria-rowindex': from + k + 2 })),
+		body.replaceChildren(gap(from), ...state.list.slice(from, to).map((r, k) => rowOf(columns, r, { class: [from + k === state.at ? 'on' : '', r.of ? 'of' : ''].join(' ').trim() || null, 'aria-rowindex': from + k + 2 }, state.paper ? Infinity : state.room)),
 			gap(state.list.length - to));
 		drawParts(body);
 		if (isPhone() && body.rows.length > 3 && !state.measured) { // rows of a telephone are as high as their texts
@@ -149,6 +150,7 @@ export function rowTable({ label, columns: all, key, down = true, onSort = () =>
 			state.height = isPhone() ? PHONE_HEIGHT : HEIGHT;
 			e.setAttribute('aria-rowcount', state.list.length + 1);
 			e.replaceChildren(widths(), headOf(columns, state, !state.list.some((r) => r.tasks)), body);
+			state.room = (!isPhone() && e.tHead?.rows[0].lastElementChild.clientWidth) || Infinity;
 			draw(true);
 		},
 		choose,

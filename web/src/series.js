@@ -6,6 +6,7 @@ import { canvas, colour, el, soft } from './dom.js';
 import { pin, pointAt } from './pointer.js';
 
 const HOUR = 3600;
+const LANDSCAPE = 780; // pixels of the axis on paper
 const EDGE = 1; // pixels that a line at an end of its axis has inside of the plot
 
 export const isKnown = (v) => v !== null && v !== undefined && !Number.isNaN(v);
@@ -157,7 +158,7 @@ function arrows(box, view, dt, rows, clock, said) {
 export function series(view, clock, dt, rows, label, before = []) {
 	const made = [], said = el('p', { class: 'sr', 'aria-live': 'polite' });
 	const box = el('div', { class: 'tl series', tabindex: 0, role: 'group', 'aria-label': `${label}; Left and Right move the cursor, with Shift by an hour` },
-		before, rows.map((r) => rowOf(r, view, dt, made)), el('span'), axis(view, clock), el('span'));
+		before, rows.map((r) => rowOf(r, view, dt, made)), el('span'), axis(view, clock, LANDSCAPE), el('span'));
 	const redraw = () => made.forEach(([c]) => c.redraw());
 
 	arrows(box, view, dt, rows, clock, said);

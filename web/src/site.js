@@ -88,7 +88,7 @@ function late() {
 export function nav() {
 	return el('div', { class: 'site', role: 'region', 'aria-label': 'Site' }, el('nav', { 'aria-label': 'Pages' }, PAGES.filter(([p, , who]) => (who === 'all' || site.sees_all || (who === 'leaders' && coordinated(site).length)) && ((site.is_static ? site.files : site.pages)?.includes(p) ?? true))
 		.map(([p, t]) => el('a', { href: address(p), 'aria-current': p === (WITHIN[site.page] ?? site.page) ? 'page' : null }, t))),
-	search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), sees(site), age()), late());
+	search(), el('span', { class: 'who' }, el('b', {}, name(site.user, 30)), site.is_static && site.sees_all ? ' jobs' : sees(site), age()), late());
 }
 
 // ---- filters
@@ -346,6 +346,7 @@ export function others(list) {
 
 export function shell(title, about, ...parts) {
 	foot.csv = el('a', { href: `${site.root ?? ''}${site.page}.csv${location.search}` }, ['io', 'findings'].includes(site.page) ? 'CSV of these tables' : 'CSV of this table');
+	foot.csv.hidden = site.is_static;
 	foot.command = el('code', {}, site.command ?? 'jobprof');
 	foot.e = el('footer', {}, 'The same in a terminal: ', foot.command, copy(() => foot.command.textContent), ` \u00b7 jobprof ${site.version}`);
 	document.title = plain(`${[title].flat(3).map((t) => t?.textContent ?? t).join('').trim()} \u00b7 jobprof`);

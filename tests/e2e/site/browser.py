@@ -225,7 +225,7 @@ def moves():
         made.append({"move": "cursor", "server": "staff", "address": address("/node")})
     if "/nodes" in paths():
         made.append({"move": "mapped", "server": "staff", "address": "/nodes"})
-    browse([{"server": "staff", "address": "/job/1", "looks": {"light": "axe", "phone": "look"}}], made)
+    browse([{"server": "staff", "address": a, "looks": {"light": "axe", "phone": "look"}} for a in ("/job/1", "/job/11")], made)
 
 
 def refusals(looks={"light": "axe"}):
@@ -238,7 +238,8 @@ def refusals(looks={"light": "axe"}):
         ("user", "/job/%d" % theirs, 403, "the answer is the same for both"), ("user", "/job/99999999", 403, "the answer is the same for both"), ("staff", "/job/99999999", 403, "There is no such job"), ("user", "/nope", 404, "/nope"),
         ("user", "/jobs?nope=1", 400, "no such argument"), ("user", "/compare?jobs=1", 400, "2 to 16 jobs"), ("user", "/job/%d" % mine, 200, "Job Wall-clock time"), ("staff", "/job/%d" % theirs, 200, "User/Group"),
         ("staff", "/compare?jobs=1,2,3", 200, "back to the list"), ("staff", "/compare?jobs=1,%d" % theirs, 404, "These cannot be compared"), ("leader", "/", 200, "proj01: 2 jobs, 8.00 core-h, of which 1.50 lost"),
-        ("empty", "/nodes", 200, "No node is known in this time"), ("empty", "/running", 200, "Which jobs run is not known"), ("staff", "/io?user=ann", 200, "Jobs of any length"))],
+        ("empty", "/nodes", 200, "No node is known in this time"), ("empty", "/running", 200, "Which jobs run is not known"), ("staff", "/io?user=ann", 200, "Jobs of any length"), ("user", "/nodes", 403, "for the support staff"),
+        ("empty", "/jobs", 200, "No jobs are in the index yet"), ("empty", "/home", 200, "You see all jobs"))],
         [{"move": "back", "server": "staff", "address": "/jobs?since=all&jobs=1", "job": "1"}])
 
 

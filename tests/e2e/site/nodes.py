@@ -578,6 +578,9 @@ def now_running():
     none_ended = as_json("node", "-w", "n3", "--database", path, "--since", "24h")
     is_equal("a node on which no job has ended", [none_ended["cluster"], [(l["job_id"], l["end"]) for l in none_ended["lanes"]]], ["c", [(11, None)]])
     is_equal("a node of no job", call("node", "-w", "n4", "--database", path, "--since", "24h").returncode, call("node", "-w", "none", "--database", path).returncode)
+    of_all = as_json("nodes", "--database", path, "--since", "24h")
+    hour = lambda at: decode(of_all["heat"], "busy", [n["node"] for n in of_all["nodes"]].index("n1"), of_all["steps"])[(at - of_all["from"]) // 3600]
+    is_equal("nodes: while a job runs that has not ended it is not known how busy its node is", [hour(BEGIN - 3 * 3600), hour(NOW - 60)], [of_all["heat"]["code_no_job"], of_all["heat"]["code_not_known"]])
     row = got["ledger"]["rows"][0]
     early = 2 * 0.5  # 2 slots before job 10
     share10 = sum(0.5 * 8 / 10 * 1 for k in range(10))
