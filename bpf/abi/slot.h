@@ -146,6 +146,7 @@ struct jp_slot {
 #define JP_SLOT_F_ENV	 4 /* tasks are known by SLURM_PROCID, as children of slurmstepd */
 #define JP_SLOT_F_BASE	 2 /* was running when first seen: counts from a baseline */
 #define JP_SLOT_F_DONE	 8 /* its counts are in a complete journal, or nobody wants them */
+#define JP_SLOT_F_GIVEN	 16 /* and it is given back, or other slots of its step are already */
 
 /* A rank: its launcher's slot, which may be given again, and its number. */
 struct jp_rank_key {
