@@ -479,6 +479,8 @@ static int copy_in_child(struct job *j)
 	for (unsigned i = 0; i < j->set->nitems; i++)
 		j->set->items[i].done->state = ITEM_NEW; /* resets what an earlier try has set */
 	died = pool__try(copy_job, j, &POOL_STREAM);
+	if (died == -EINTR) /* the parent may have been killed */
+		merge_output__end(&j->output);
 	if (died == -EBADMSG || died == -ETIME || died == -EOWNERDEAD || died == -EINTR)
 		pool__follow_signal();
 	if (died)
