@@ -266,7 +266,7 @@ static void close_journal(const struct step_env *env, const char *path, const st
 		j, "Restarted",
 		closed	? "the end of the journal is missing; no count is lost, but how the step "
 			  "ended is not known"
-		: ended ? "the end of the journal is missing; counts after the last row are lost"
+		: ended ? "the end of the journal is missing; counts after its last row are lost"
 			: "jobprofd was away when the step ended; counts after its last row are "
 			  "lost");
 	if (v)

@@ -91,6 +91,7 @@ struct merge_set {
 	bool running;  /* a step of it is running */
 	char *copying; /* shared by parent and child: the file that is copied now, or "";
 			* MERGE_NAME_MAX + 1 bytes */
+	int *full;     /* shared likewise: why there was no room for the output, 0: there was */
 };
 
 /* merge.c: the job file's name; NULL: no memory. FILE.h5 of the last run (restart -1), and
