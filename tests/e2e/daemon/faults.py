@@ -68,6 +68,9 @@ class Lane(threading.Thread):
                 try:
                     w.run()
                     self.works.append(w)
+                except Exception:
+                    w.kill()
+                    raise
                 finally:
                     self.running.discard(w)
             wait_until(lambda: removed(os.path.dirname(self.d.v2_step(job, 0))), 20, "the job's cgroup to go")
@@ -92,6 +95,7 @@ class Lane(threading.Thread):
                 t.start()
             for kind in self.kinds(self):
                 self.nap(self.pause)
+                self.lives()
                 KINDS[kind](self)
                 self.met[kind] += 1
         except Exception as e:
@@ -102,6 +106,12 @@ class Lane(threading.Thread):
             t.join()
         self.took = time.monotonic() - began
         self.left = self.finish()
+
+    def lives(self):
+        """Nobody but this test ends its jobprofd."""
+        if self.d.proc.poll() is not None:
+            self.problems.append("jobprofd has ended by itself, or by another's signal, with %s: %s" % (self.d.proc.returncode, self.d.said()[-600:]))
+            self.again()
 
     def again(self):
         """Sometimes it is killed before it is ready."""

@@ -265,7 +265,7 @@ static void close_journal(const struct step_env *env, const char *path, const st
 	journal__attr_str(
 		j, "Restarted",
 		closed	? "the end of the journal is missing; no count is lost, but how the step "
-			  "ended is not known"
+			  "ended, and whether tasks found no slot, is not known"
 		: ended ? "the end of the journal is missing; counts after its last row are lost"
 			: "jobprofd was away when the step ended; counts after its last row are "
 			  "lost");
