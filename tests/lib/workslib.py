@@ -163,11 +163,13 @@ class Work:
         self.proc.wait(60)
 
     def kill(self):
-        """Of a step that did not come to its end."""
+        """Of a step that did not come to its end. Returns what runs there."""
+        left = ["%d %s %s" % (pid, comm(pid), found_in(pid, "status", r"State:\s+(\w)")) + " in " + found_in(pid, "syscall", "(.*)") for pid in self.pids()]
         self.proc.kill()
         for pid in self.pids():
             tell(pid, signal.SIGKILL)
         rmtree_cgroup(self.cgroup)
+        return left
 
     @staticmethod
     def last_account(hold):
@@ -298,6 +300,10 @@ def tell(pid, sig):
 
 
 def comm(pid):
-    with contextlib.suppress(OSError):
-        return slurp("/proc/%d/comm" % pid).strip()
+    return found_in(pid, "comm", "(.*)")
+
+
+def found_in(pid, name, pattern):
+    with contextlib.suppress(OSError, TypeError):
+        return re.search(pattern, slurp("/proc/%d/%s" % (pid, name)))[1]
     return ""

@@ -151,6 +151,7 @@ static void forget_gone(struct kern *k)
 	       !bpf_map_delete_elem(k->map[M_GONE], &key))
 		;
 	k->control->unseen = k->control->noted = 0;
+	k->control->ended = k->control->freed = k->ended_before = 0;
 }
 
 void kern__detach(struct kern *k)

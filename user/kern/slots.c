@@ -185,7 +185,19 @@ static bool waits_for_freed(const struct kern *k, uint32_t slot)
 	if (!k->ended[slot])
 		k->ended[slot] = __atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE) + 1;
 	return now - end < FREED_LEAST_NS ||
-	       __atomic_load_n(&k->control->freed, __ATOMIC_ACQUIRE) + 1 < k->ended[slot];
+	       __atomic_load_n(&k->control->freed, __ATOMIC_ACQUIRE) + 1 <
+		       k->ended[slot] + k->ended_before;
+}
+
+/* Those that had ended before ends were counted are freed, too: as many as more are freed than have
+ * ended, once none is between the two. */
+static void note_ended_before(struct kern *k)
+{
+	uint64_t freed = __atomic_load_n(&k->control->freed, __ATOMIC_ACQUIRE);
+	uint64_t ended = __atomic_load_n(&k->control->ended, __ATOMIC_ACQUIRE);
+
+	if (k->control->unseen && freed > ended + k->ended_before)
+		k->ended_before = freed - ended;
 }
 
 bool kern__held(const struct kern *k, uint32_t slot)
@@ -204,6 +216,7 @@ unsigned kern__reap(struct kern *k)
 	unsigned left = 0;
 	uint32_t i;
 
+	note_ended_before(k);
 	if (k->shared_at != kern__slots_changed(k) + 1 || now > k->shared_ns + SHARE_NS) {
 		k->shared_at = kern__slots_changed(k) + 1;
 		k->shared_ns = now;

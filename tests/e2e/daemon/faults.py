@@ -48,7 +48,7 @@ class Lane(threading.Thread):
                               ProfileHDF5Dir=self.files_disk.dir + "/hdf5", PublishInterval="1", MaxSlots="96")
         os.mkdir(self.files_disk.dir + "/hdf5", 0o755)
         self.d.hdf5 = self.files_disk.dir + "/hdf5"
-        self.works, self.problems, self.running = [], [], set()
+        self.works, self.problems, self.running, self.broken = [], [], set(), set()
         self.met, self.told = collections.Counter(), collections.Counter()
         self.over, self.held = threading.Event(), threading.Event()
         self.makers = [threading.Thread(target=self.make_jobs, daemon=True) for _ in range(2)]
@@ -68,9 +68,9 @@ class Lane(threading.Thread):
                 try:
                     w.run()
                     self.works.append(w)
-                except Exception:
-                    w.kill()
-                    raise
+                except Exception as e:
+                    self.broken.add(job)
+                    raise Failed("%s; there are %s" % (e, w.kill()))
                 finally:
                     self.running.discard(w)
             wait_until(lambda: removed(os.path.dirname(self.d.v2_step(job, 0))), 20, "the job's cgroup to go")
@@ -288,6 +288,7 @@ class Lane(threading.Thread):
             wait_until(lambda: not self.d.temporaries(), 20, "merges to end")
         own = {self.file(w) for w in self.works}
         left = self.d.temporaries() + self.d.journals() + self.d.journals("runs") + [f for f in self.d.files() if f not in own]
+        left = [f for f in left if not any(os.path.basename(f).startswith(("%d_" % job, "job_%d." % job)) for job in self.broken)]
         left += [self.d.pin] * os.path.exists(self.d.pin)
         return ["%s: %s" % (path, self.d.known_of(path)) for path in left]
 
@@ -304,7 +305,7 @@ class Lane(threading.Thread):
                     self.told["not profiled, by the log"] += 1
                 else:
                     out.append(w)
-            elif not os.path.exists(self.merged(w.job)) and str(w.job) not in unmerged:
+            elif not os.path.exists(self.merged(w.job)) and str(w.job) not in unmerged and w.job not in self.broken:
                 out.append(w)
         return out
 
@@ -363,8 +364,9 @@ class Index:
         have = collections.Counter(row[0] for row in query(self.path, "SELECT job_id FROM job"))
         wanted = {j for lane in lanes for j in lane.jobs()}
         twice, missing = [j for j in have if have[j] > 1], sorted(wanted - set(have))
-        if twice or missing or set(have) - wanted:
-            wrong.append("twice: %s, missing: %s, others: %s" % (twice[:5], missing[:5], sorted(set(have) - wanted)[:5]))
+        others = sorted(set(have) - wanted - set().union(*(lane.broken for lane in lanes)))
+        if twice or missing or others:
+            wrong.append("twice: %s, missing: %s, others: %s" % (twice[:5], missing[:5], others[:5]))
         return wrong
 
 

@@ -9,8 +9,10 @@ import json
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from daemonlib import *
+from unseenlib import Unseen
 
 tree = Trees()
+frees = None  # events that no program sees: who carries nothing is counted when it is freed
 TINY = 0.0001  # percent
 SURE = ["samples", "culprits", "waits", "histograms", "births", "switches"]  # sockets and disks are idle here
 # A column of each family that rests.
@@ -52,14 +54,23 @@ def reload(d, **settings):
     time.sleep(0.5)
 
 
+def are_counted(name, path, made, column="Forks"):
+    """All processes, but for those that the kernel freed unseen."""
+    missing = len(frees.lines())
+    got = whole(path, "Tasks/0", column)
+    is_true(name, made - missing <= got <= made, "%s of %s, %d freed unseen" % (got, made, missing))
+    return (made - got) / made
+
+
 def forks(d):
     """A job whose processes all end while nobody looks at switches."""
     out = os.path.join(tmpdir("forks"), "account")
+    frees.lines()
     j = Job(d, tool("jpfork"), "-n", 300, "-u", 500, "-o", out).end()
     of = read_account(out)
     used = sum(of["%s.%stime_us" % (who, mode)] for who in ("self", "children") for mode in "us") / 1e6
-    is_near("forks that end while switches rest: CPU time is getrusage's", whole(j.path, "Tasks/0", "CPUTime"), used, 0.01, 0.004)
-    is_equal("and all of them have ended", whole(j.path, "Tasks/0", "Forks"), 300)
+    part = are_counted("forks that end while switches rest: all of them have ended", j.path, 300)
+    is_near("and their CPU time is getrusage's", whole(j.path, "Tasks/0", "CPUTime"), used, 0.01 + 2 * part, 0.004)
     is_true("their slots are free again", wait_until(lambda: len(d.used_slots()) <= 2, 10, "slots to be free"), d.used_slots())
 
 
@@ -168,6 +179,7 @@ def hand_over(**others):
     forks(d)
     hold.go()
     hold.wait()
+    frees.lines()
     begins = Job(d, "/bin/sh", "-c", "exec %s -p 2 -u 500 -d 6 >%s" % (tool("jpfork"), made), args=["-w", "30"])
     time.sleep(1)
     d.end(signal.SIGKILL)
@@ -176,16 +188,16 @@ def hand_over(**others):
     d.ready()
     is_true("births are seen again", wait_until(lambda: os.path.exists(d.pin + "/links/jp_fork"), 10, "the program of forks"), d.said())
     used = wait_until(lambda: used_and_left(begins.base + "/user/task_0"), 30, "the processes to end") / 1e9
+    begins.end()
+    part = are_counted("handed over: processes that began and ended meanwhile are counted", begins.path, int(re.search(r"children=(\d+)", slurp(made))[1]))
+    is_near("and their CPU time is the cgroup's", whole(begins.path, "Tasks/0", "CPUTime"), used, 0.001 + 2 * part, 0.004)
+    is_true("and the file says so", "no count is lost" in attrs_of(begins.path)["Restarted"], attrs_of(begins.path))
     forks(d)
     kernel = kernel_account(hold.pid)
     hold.go()
     j.end()
-    begins.end()
     is_near("handed over: CPU time is schedstat's", whole(j.path, "Tasks/0", "CPUTime"), kernel["run_ns"] / 1e9, 0.01, 0.01)
     is_near("and voluntary switches are the kernel's", whole(j.path, "Tasks/0", "VolSwitches"), kernel["nvcsw"], 0.001, 5)
-    is_near("of processes that began and ended meanwhile CPU time is the cgroup's", whole(begins.path, "Tasks/0", "CPUTime"), used, 0.001, 0.004)
-    is_equal("and all of them are counted", whole(begins.path, "Tasks/0", "Forks"), int(re.search(r"children=(\d+)", slurp(made))[1]))
-    is_true("and the file says so", "no count is lost" in attrs_of(begins.path)["Restarted"], attrs_of(begins.path))
     d.end()
 
 
@@ -237,4 +249,5 @@ def storms():
 
 if __name__ == "__main__":
     need_bpf()
+    frees = Unseen("sched/sched_process_free")
     run_tests((all_rest, hand_over, upgraded, quiet, storms))
