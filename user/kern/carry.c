@@ -459,8 +459,8 @@ struct entry {
 };
 
 /* Calls fn (NULL: nothing) for each entry of their map, whose key and value ours are made of as far
- * as there are the same fields. goes: the entry is taken out then, so that their programs do not know it any
- * more. */
+ * as there are the same fields. goes: the entry is taken out then, so that their programs do not
+ * know it any more. */
 static void each_entry(struct kern *k, struct carry *c, enum kern_map i, bool goes,
 		       void (*fn)(struct kern *k, struct carry *c, enum kern_map i,
 				  struct entry *e))

@@ -250,8 +250,7 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 static void close_journal(const struct step_env *env, const char *path, const struct scan *sc,
 			  bool same_boot)
 {
-	const struct saved *v =
-		sc->saved && step_state__fits_build(sc->saved) ? sc->saved : NULL;
+	const struct saved *v = sc->saved && step_state__fits_build(sc->saved) ? sc->saved : NULL;
 	bool closed = v && v->flags & SAVED_CLOSED;
 	bool ended = closed || (v && same_boot && has_maps(env->k, v));
 	struct journal *j;

@@ -479,9 +479,9 @@ static void note_full(struct job *j)
 {
 	static const char zeros[FULL_BYTES];
 	struct stat st;
-	int err = fstat(j->output.fd, &st) ? 0
-					   : pwrite_full(j->output.fd, zeros, sizeof(zeros),
-							 (uint64_t)st.st_size);
+	int err = fstat(j->output.fd, &st)
+			  ? 0
+			  : pwrite_full(j->output.fd, zeros, sizeof(zeros), (uint64_t)st.st_size);
 
 	if (err == -ENOSPC || err == -EDQUOT || err == -EFBIG)
 		*j->set->full = -err;
