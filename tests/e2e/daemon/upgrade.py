@@ -79,7 +79,7 @@ def is_whole(path):
 def restarts(name, times, change):
     """change: called between a jobprofd that leaves and the next one, with its number."""
     d = RootedDaemon("up", 0.2, nice=-10).start()
-    load = Load(d, times * 6)
+    load = Load(d, times * 30)
     for kind in load.kinds:
         d.wait_said("profiling %d_0" % load.jobs[kind], 20)
     time.sleep(SETTLE)
@@ -263,7 +263,7 @@ def cannot_go_on(name="cannot go on", at=ABI, why="its numbers mean other things
     attrs = attrs_of(path)
     counted, lost = whole(path, "Step", "CPUTime"), attrs.get("Lost CPU Time", 0)
     is_true(name + ": the log has the reason", re.search("cannot be taken over: " + why, d.said()), d.said()[-1500:])
-    is_true(name + ": some is lost", lost > 0.01, (counted, lost, used))
+    is_true(name + ": some is lost", lost > 0, (counted, lost, used))
     is_near(name + ": what is counted, and what is lost by the file, are cpu.stat's", counted + lost, used, 0, 0.01)
     is_near(name + ": for how long", attrs.get("Lost Time", 0), away, 0, 0.7)
     is_equal(name + ": of what", attrs.get("Lost Counts"), "all")

@@ -6,7 +6,9 @@ it must never do: lose a row, delete what it has not copied, touch what it was n
 
 import concurrent.futures
 import fcntl
+import functools
 import random
+import resource
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from lib import *
@@ -1377,6 +1379,22 @@ def full_disk_loses_nothing():
             subprocess.run(["umount", "-l", d], check=True)
 
 
+def no_more_room_is_no_damage():
+    """Where the file system has room, but this process may not use it, as with a quota: whichever write fails first."""
+    def limit(size):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    prof, wrong, full = job7(), [], 0
+    for size in range(1024, 24 * 1024, 2048):
+        d = tmpdir()
+        p = subprocess.run([JOBPROF, "merge", "-j", "7", "-p", prof, "-S", *READERS], cwd=d, capture_output=True, text=True, restore_signals=False,
+                           preexec_fn=functools.partial(limit, size))
+        full += p.returncode == 1
+        if p.returncode != 1 or "File too large" not in p.stderr or "damaged" in p.stderr or os.listdir(d):
+            wrong.append((size, p.returncode, p.stderr, os.listdir(d)))
+    is_true("no more room, %d times" % full, full > 8 and not wrong, wrong[:2])
+
+
 def unwritable_directory_loses_nothing():
     d = tmpdir("ro")
     prof = job7()
@@ -1431,6 +1449,23 @@ def killed_at_any_call_nothing_is_lost():
             if why:
                 bad.append((call, n, why))
     is_true("killed at %d calls" % hit, hit >= 8 and not bad, "%d hits, %s" % (hit, bad[:3]))
+
+
+def killed_alone_it_leaves_nothing():
+    """The process that its caller knows, while its children copy, or delete what a job file has already."""
+    for call, known in ("pwrite64", False), ("unlinkat", True):
+        prof, d = job7(), tmpdir()
+        if known:
+            expect(0, *merge(prof, "-j", "7", "-S", cwd=d))
+        p = start(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call, "-e", "inject=%s:delay_exit=200000" % call, JOBPROF, "merge",
+                   "-j", "7", "-p", prof, *READERS], cwd=d, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: p.poll() is not None or (len(inputs(prof)) < 4 if known else ".job_7.h5.merge" in os.listdir(d)), 20, "its begin")
+        for pid in slurp("/proc/%d/task/%d/children" % (p.pid, p.pid)).split():
+            os.kill(int(pid), signal.SIGKILL)
+        err = p.communicate()[1]
+        if "ptrace" in err:
+            raise Skipped("strace cannot trace here")
+        is_equal("killed alone at %s" % call, [p.returncode, all_there(prof, d), os.listdir(d)], [-9, None, ["job_7.h5"] * known])
 
 
 def killed_at_any_time_nothing_is_lost():
@@ -1561,7 +1596,7 @@ def with_processes_that_read():
                      bad_inputs_are_named_and_the_rest_merged, what_only_copying_shows_is_named_too,
                      a_refused_file_is_named_once, it_is_read_back_if_something_is_at_stake,
                      what_does_not_read_back_deletes_nothing,
-                     killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,
+                     killed_at_any_call_nothing_is_lost, killed_alone_it_leaves_nothing, killed_at_any_time_nothing_is_lost,
                      a_signal_that_ends_the_writer_ends_the_merge):
             test()
     finally:
@@ -1596,7 +1631,7 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            it_is_read_back_if_something_is_at_stake, from_its_name_on_it_can_be_read,
            what_does_not_read_back_deletes_nothing,
            links_and_foreign_names_are_left_alone,
-           nothing_good_makes_no_file, full_disk_loses_nothing, unwritable_directory_loses_nothing,
-           killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,
+           nothing_good_makes_no_file, full_disk_loses_nothing, no_more_room_is_no_damage, unwritable_directory_loses_nothing,
+           killed_at_any_call_nothing_is_lost, killed_alone_it_leaves_nothing, killed_at_any_time_nothing_is_lost,
            a_signal_that_ends_the_writer_ends_the_merge,  leftovers_are_removed_only_if_surely_ours,
            a_file_that_comes_before_the_deletion_stays, two_at_once_lose_nothing, many_nodes_and_threads, with_processes_that_read])

@@ -107,8 +107,14 @@ static int scan_journal(const struct step_env *env, const char *path, struct pub
 	return err;
 }
 
+static bool has_maps(struct kern *k, const struct saved *v)
+{
+	return kern__control(k)->born_ns == v->maps_born_ns;
+}
+
 /* The slot that counts for the saved step now: the same slot or, after the programs were loaded
- * once more, another slot of the cgroup. */
+ * once more, another slot of the cgroup. UINT32_MAX: there is none, or what its slots have counted
+ * may not be whole any more. */
 static uint32_t find_slot(struct kern *k, const struct saved *v, bool *same)
 {
 	uint32_t i;
@@ -117,10 +123,10 @@ static uint32_t find_slot(struct kern *k, const struct saved *v, bool *same)
 		const struct jp_slot *info = kern__slot(k, i);
 
 		if (info->state == JP_SLOT_FREE || info->kind != JP_KIND_STEP ||
-		    info->cgroup_id != v->cgroup_id || info->hier != v->hier)
+		    info->cgroup_id != v->cgroup_id || info->hier != v->hier ||
+		    info->flags & JP_SLOT_F_GIVEN)
 			continue;
-		*same = i == v->slot && info->gen == v->gen &&
-			kern__control(k)->born_ns == v->maps_born_ns;
+		*same = i == v->slot && info->gen == v->gen && has_maps(k, v);
 		return i;
 	}
 	return UINT32_MAX;
@@ -141,10 +147,12 @@ static struct request *earlier_request(const struct step *s, const struct extern
 
 #define ALL_LOST (~0u)
 
-static const char *restart_note(const struct step *s, unsigned lost)
+/* torn: the last record of the journal was. */
+static const char *restart_note(const struct step *s, unsigned lost, bool torn)
 {
-	static char text[FAMILY_WORDS_SIZE];
-	char names[sizeof(text) / 2];
+	static char text[2 * FAMILY_WORDS_SIZE];
+	char names[FAMILY_WORDS_SIZE];
+	bool samples = s->families & (FAM_STACK | FAM_BURST | FAM_FOLD);
 
 	if (lost == ALL_LOST)
 		return "jobprofd was restarted with other programs; counts between are lost";
@@ -156,12 +164,12 @@ static const char *restart_note(const struct step *s, unsigned lost)
 			names);
 		return text;
 	}
-	if (s->families & (FAM_STACK | FAM_BURST | FAM_FOLD))
-		return "jobprofd was restarted; no count is lost, but single samples, stacks and "
-		       "bursts of the last 10 s before may be, and executions of regions by "
-		       "programs that ended before they noticed";
-	return "jobprofd was restarted; no count is lost, but executions of regions may be, by "
-	       "programs that ended before they noticed";
+	snprintf(text, sizeof(text),
+		 "jobprofd was restarted; no count is lost, but these may be: %s%sexecutions of "
+		 "regions by programs that ended before they noticed",
+		 samples ? "single samples, stacks and bursts of the last 10 s before, " : "",
+		 torn ? "rows of sensors and of the job itself in a record that was torn, " : "");
+	return text;
 }
 
 /* Journals how long nothing was counted, and how much CPU time the step's cgroup has that no row
@@ -231,25 +239,38 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 	}
 	s->state = STEP_ACTIVE;
 	if (!closed)
-		journal__attr_str(s->journal, "Restarted", restart_note(s, lost));
+		journal__attr_str(s->journal, "Restarted", restart_note(s, lost, cut));
 	log__print(same || closed ? LOGL_DEBUG : LOGL_WARN, "%s goes on after a restart%s", p->name,
 		   same || closed ? "" : " (counts in between are lost)");
 	return s;
 }
 
-/* Completes a journal that will not be continued, with the reason, so that its file can be made. */
-static void close_journal(const char *path, const char *reason)
+/* Completes a journal that will not be continued, so that its file can be made. Where the step's
+ * slots were given back its journal was complete, and has lost its end since. */
+static void close_journal(const struct step_env *env, const char *path, const struct scan *sc,
+			  bool same_boot)
 {
+	const struct saved *v = sc->saved && step_state__fits_build(sc->saved) ? sc->saved : NULL;
+	bool closed = v && v->flags & SAVED_CLOSED;
+	bool ended = closed || (v && same_boot && has_maps(env->k, v));
 	struct journal *j;
 	uint64_t cut;
 
 	if (journal__reopen(&j, path, &cut))
 		return;
-	journal__attr_str(j, "End Reason", reason);
+	if (!ended)
+		journal__attr_str(j, "End Reason",
+				  same_boot ? "ended while jobprofd was away" : "node rebooted");
 	journal__attr_str(
 		j, "Restarted",
-		"jobprofd was away when the step ended; counts after its last row are lost");
-	if (cut)
+		closed	? "the end of the journal is missing; no count is lost, but how the step "
+			  "ended, and whether tasks found no slot, is not known"
+		: ended ? "the end of the journal is missing; counts after its last row are lost"
+			: "jobprofd was away when the step ended; counts after its last row are "
+			  "lost");
+	if (v)
+		journal__attr_i64(j, "Lost", v->lost_rows);
+	if (cut && !closed)
 		journal__attr_i64(j, "Lost Bytes", cut);
 	journal__end(j);
 	journal__commit(j);
@@ -269,6 +290,7 @@ static struct step *take_up_journal(const struct step_env *env, const char *path
 {
 	struct scan sc = {};
 	struct step *s = NULL;
+	bool same_boot;
 	char boot[64];
 	int err;
 
@@ -287,13 +309,11 @@ static struct step *take_up_journal(const struct step_env *env, const char *path
 		p->name[0] = 0;
 	} else if (!sc.ended) {
 		step_journal__boot_id(boot, sizeof(boot));
-		if (!strcmp(boot, sc.boot) && sc.saved && step_state__fits_build(sc.saved) &&
-		    !sc.foreign)
+		same_boot = !strcmp(boot, sc.boot);
+		if (same_boot && sc.saved && step_state__fits_build(sc.saved) && !sc.foreign)
 			s = resume_step(env, path, p, &sc);
 		if (!s)
-			close_journal(path, strcmp(boot, sc.boot)
-						    ? "node rebooted"
-						    : "ended while jobprofd was away");
+			close_journal(env, path, &sc, same_boot);
 	}
 	if (!s)
 		external_series__free(&sc.external);

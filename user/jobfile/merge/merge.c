@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io_full.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/read_note.h"
@@ -471,6 +472,21 @@ static int publish(struct job *j)
 	return 0;
 }
 
+#define FULL_BYTES (1u << 20)
+
+/* Looks whether there is no room for more, while what was written still takes its room. */
+static void note_full(struct job *j)
+{
+	static const char zeros[FULL_BYTES];
+	struct stat st;
+	int err = fstat(j->output.fd, &st)
+			  ? 0
+			  : pwrite_full(j->output.fd, zeros, sizeof(zeros), (uint64_t)st.st_size);
+
+	if (err == -ENOSPC || err == -EDQUOT || err == -EFBIG)
+		*j->set->full = -err;
+}
+
 /* A death of that child is this one's, too. */
 static int copy_in_child(struct job *j)
 {
@@ -479,6 +495,10 @@ static int copy_in_child(struct job *j)
 	for (unsigned i = 0; i < j->set->nitems; i++)
 		j->set->items[i].done->state = ITEM_NEW; /* resets what an earlier try has set */
 	died = pool__try(copy_job, j, &POOL_STREAM);
+	if (died == -EINTR) /* the parent may have been killed */
+		merge_output__end(&j->output);
+	else if (died || j->shared->err == -EAGAIN)
+		note_full(j);
 	if (died == -EBADMSG || died == -ETIME || died == -EOWNERDEAD || died == -EINTR)
 		pool__follow_signal();
 	if (died)
@@ -509,8 +529,6 @@ static int job_run(const struct merge_opts *o, struct merge_set *s, const char *
 	merge_output__end(&j.output);
 	return err;
 }
-
-#define FULL_BYTES 65536u /* bytes that are left on a file system that counts as full */
 
 char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart)
 {
@@ -544,6 +562,7 @@ struct outcome {
 	struct merge_report st;
 	unsigned refused;
 	int err;
+	int full;			  /* merge_set.full */
 	char copying[MERGE_NAME_MAX + 1]; /* merge_set.copying */
 };
 
@@ -554,21 +573,16 @@ struct work {
 	struct outcome *out;
 };
 
-static bool is_full(const char *output)
+static void log_full(const char *output, int err)
 {
-	const char *slash = strrchr(output, '/');
-	_cleanup_free_ char *dir = strndup(output, slash ? slash - output + 1 : 0);
-	struct statvfs fs;
-
-	return dir && !statvfs(*dir ? dir : ".", &fs) && fs.f_bavail * fs.f_bsize < FULL_BYTES;
+	log_error("%s: cannot be written: %s; nothing was deleted", output, strerror(err));
 }
 
 /* After the death of the child. The library may not outlive a write that failed: some paths of it
- * free memory twice. Returns whether something else was the cause, and a file may be to blame. */
-static bool clean_up(const char *output, int death, bool complete)
+ * free memory twice. full: as in struct outcome. Returns whether something else was the cause, and
+ * a file may be to blame. */
+static bool clean_up(const char *output, int death, bool complete, int full)
 {
-	/* While what was written of the file still takes its room. */
-	const bool full = is_full(output);
 	struct merge_output p;
 
 	/* This also removes what was left of the file. */
@@ -578,8 +592,7 @@ static bool clean_up(const char *output, int death, bool complete)
 	if (complete)
 		log_error("%s: is complete, but not all that it is made of is deleted", output);
 	else if (full)
-		log_error("%s: cannot be written: %s; nothing was deleted", output,
-			  strerror(ENOSPC));
+		log_full(output, full);
 	else if (death == -EINTR)
 		log_error("%s: interrupted; nothing was deleted", output);
 	return !complete && !full && death != -EINTR;
@@ -626,14 +639,19 @@ static int try_merge(struct work *w)
 
 	*out = (struct outcome){.refused = w->set->refused, .err = -EIO};
 	w->set->copying = out->copying;
+	w->set->full = &out->full;
 	died = pool__try(write_in_child, w, &POOL_STREAM);
-	if (died && !clean_up(w->output, died, out->st.outputs)) {
+	if (died && !clean_up(w->output, died, out->st.outputs, out->full)) {
 		if (died == -EINTR)
 			pool__follow_signal();
 		return -EIO;
 	}
 	if (!died && out->err != -EAGAIN)
 		return out->err;
+	if (!died && out->full) {
+		log_full(w->output, out->full);
+		return -out->full;
+	}
 	out->copying[MERGE_NAME_MAX] = 0;
 	err = leave_out(w->set, out->copying);
 	if (err == -EIO)

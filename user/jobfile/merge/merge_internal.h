@@ -91,6 +91,7 @@ struct merge_set {
 	bool running;  /* a step of it is running */
 	char *copying; /* shared by parent and child: the file that is copied now, or "";
 			* MERGE_NAME_MAX + 1 bytes */
+	int *full;     /* shared likewise: why there was no room for the output, 0: there was */
 };
 
 /* merge.c: the job file's name; NULL: no memory. FILE.h5 of the last run (restart -1), and
@@ -231,7 +232,7 @@ int merge_output__begin(struct merge_output *p, const char *path);
 int merge_output__copy_old(const struct merge_output *p);
 int merge_output__sync(struct merge_output *p);
 /* The existing file becomes the output, and is synced. -ESTALE: the name has another file now. */
-int merge_output__keep(const struct merge_output *p);
+int merge_output__keep(struct merge_output *p);
 /* Renames it. `inputs`: the directory of what is deleted then, -1: nothing is. */
 int merge_output__commit(struct merge_output *p, int inputs);
 void merge_output__end(struct merge_output *p); /* removes what was not committed */

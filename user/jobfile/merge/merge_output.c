@@ -225,10 +225,20 @@ static bool old_unchanged(const struct merge_output *p)
 	return merge_file__same(&is, &p->old_stamp);
 }
 
-int merge_output__keep(const struct merge_output *p)
+/* Removes what was made. */
+static void drop_temporary(struct merge_output *p)
 {
-	int err = fsync(p->old) ? -errno : sync_dir(p);
+	if (p->fd >= 0 && *p->tmp)
+		unlinkat(p->dir, p->tmp, 0);
+	*p->tmp = 0;
+}
 
+int merge_output__keep(struct merge_output *p)
+{
+	int err;
+
+	drop_temporary(p); /* who is killed while the inputs are deleted leaves nothing */
+	err = fsync(p->old) ? -errno : sync_dir(p);
 	return err ? err : old_unchanged(p) ? 0 : -ESTALE;
 }
 
@@ -286,8 +296,7 @@ int merge_output__commit(struct merge_output *p, int inputs)
 
 void merge_output__end(struct merge_output *p)
 {
-	if (p->fd >= 0 && *p->tmp)
-		unlinkat(p->dir, p->tmp, 0);
+	drop_temporary(p);
 	if (p->fd >= 0)
 		close(p->fd);
 	if (p->old >= 0)
