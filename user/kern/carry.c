@@ -640,6 +640,8 @@ static void take_unseen(struct kern *k, struct carry *c)
 {
 	struct jp_control *own = k->control;
 
+	for (uint32_t i = JP_SLOT_FIRST; i < k->nslots; i++)
+		k->slots[i].flags |= k->slots[i].state == JP_SLOT_FREE ? 0 : JP_SLOT_F_TAKEN;
 	own->descent |= (uint32_t)control_number(c, "descent", 0);
 	tell_them(c, "descent", 0); /* nothing more comes to their jp_gone */
 	usleep(DETACH_US);

@@ -5,6 +5,7 @@
 time and nowhere else. What the kernel accounts for itself stays exact. A quiet job never leaves
 exact mode."""
 
+import contextlib
 import json
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
@@ -45,6 +46,17 @@ def marks_of(path):
     """Texts of marks in the order of their instants."""
     a, rows = attrs_of(path), table(path, "Marks")
     return [(int(r["TimeNS"]), a["Mark %d" % r["Mark"]]) for r in rows]
+
+
+@contextlib.contextmanager
+def busy():
+    """Samples cost busy CPUs, births cost where processes begin."""
+    all_ = [start(cmd, stdout=subprocess.DEVNULL, process_group=0)
+            for cmd in [[tool("jpspin"), "240"]] * os.cpu_count() + [[tool("jpfork"), "-d", "240", "-p", "1", "-u", "300", "-o", "/dev/null"]]]
+    yield
+    for p in all_:
+        os.killpg(p.pid, signal.SIGKILL)
+        p.wait()
 
 
 def reload(d, **settings):
@@ -105,17 +117,12 @@ def all_rest():
     """With a budget that nothing fits, without one, and with it again: the rows of each time."""
     d = Daemon(0.5, OverheadBudget=TINY).start()
     hold = Hold()
-    # samples cost busy CPUs, births cost where processes begin
-    busy = [start(cmd, stdout=subprocess.DEVNULL, process_group=0)
-            for cmd in [[tool("jpspin"), "240"]] * os.cpu_count() + [[tool("jpfork"), "-d", "240", "-p", "1", "-u", "300", "-o", "/dev/null"]]]
     still = Job(d, "sleep", 1000)
     j = Job(d, *hold.cmd("park", "spin=0.2", "naps=300", "write=/dev/null:10", "park", "sleep=2.5", "park"))
     hold.wait()
-    wait_until(lambda: "nothing is left to rest" in d.said() and all(levels(d)[k] for k in SURE), 120, "all to rest")
-    got = wait_until(lambda: is_told(status(d)), 30, "status to tell of a problem")
-    for p in busy:
-        os.killpg(p.pid, signal.SIGKILL)
-        p.wait()
+    with busy():
+        wait_until(lambda: "nothing is left to rest" in d.said() and all(levels(d)[k] for k in SURE), 120, "all to rest")
+        got = wait_until(lambda: is_told(status(d)), 30, "status to tell of a problem")
     rests = [k for k, v in got["overhead"]["levels"].items() if v]
     is_equal("status: what costs most rests, in order", [k for k in rests if k in SURE], SURE)
     wait_until(lambda: not os.path.exists(d.pin + "/links/jp_sched_switch"), 30, "a row in which nobody looks at switches")
@@ -184,7 +191,8 @@ def hand_over(**others):
     hold, made = Hold(), os.path.join(tmpdir("made"), "children")
     j = Job(d, *hold.cmd("park", "spin=0.2", "naps=300", "park"))
     hold.wait()
-    wait_until(lambda: all(levels(d)[k] for k in SURE), 90, "all to rest")
+    with busy():
+        wait_until(lambda: all(levels(d)[k] for k in SURE), 150, "all to rest")
     forks(d)
     hold.go()
     hold.wait()
@@ -198,9 +206,10 @@ def hand_over(**others):
     used = wait_until(lambda: used_and_left(begins.base + "/user/task_0"), 30, "the processes to end") / 1e9
     begins.end()
     unseen = attrs_of(begins.path).get("Unseen Ends", 0)
-    is_equal("handed over: processes that began and ended meanwhile are counted", whole(begins.path, "Tasks/0", "Forks") + unseen,
-             int(re.search(r"children=(\d+)", slurp(made))[1]))
-    is_near("and their CPU time is the cgroup's", whole(begins.path, "Tasks/0", "CPUTime"), used, 0.001, 0.004 + unseen * 0.001)
+    lost = 0.002 if others else 0  # frees that no program was told of: another build does not know how many
+    is_near("handed over: processes that began and ended meanwhile are counted", whole(begins.path, "Tasks/0", "Forks") + unseen,
+            int(re.search(r"children=(\d+)", slurp(made))[1]), lost)
+    is_near("and their CPU time is the cgroup's", whole(begins.path, "Tasks/0", "CPUTime"), used, 0.001 + lost, 0.004 + unseen * 0.001)
     is_true("and the file says so", "no count is lost" in attrs_of(begins.path)["Restarted"], attrs_of(begins.path))
     forks(d)
     kernel = kernel_account(hold.pid)

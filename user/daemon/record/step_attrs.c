@@ -444,10 +444,11 @@ static void put_those(struct journal *j, const struct loss *of, size_t n)
 /* Where births rest; else a thread that has left the step may still be in its slot. */
 static uint64_t unseen_ends(const struct step *s, struct kern *k)
 {
+	const struct jp_slot *own = &kern__slots(k).of[s->slot];
 	uint64_t n = 0;
 	uint32_t slot;
 
-	if (kern__control(k)->unseen && kern__slots(k).of[s->slot].end_ns)
+	if (kern__control(k)->unseen && own->end_ns && !(own->flags & JP_SLOT_F_TAKEN))
 		for_each_slot(slot, s) n += kern__tasks_left(k, slot);
 	return n;
 }
