@@ -90,9 +90,9 @@ struct jp_control {
 	__u64 probe_run_ns; /* what the kernel's statistics say of that run; 0: they cannot be had
 			     */
 	/* tasks whose birth nobody has seen (bpf/task.bpf.h) */
-	__u32 noted;	    /* entries of jp_gone */
-	__u32 descent;	    /* not 0: there are slots that tasks get by descent */
-	__u32 unseen;	    /* not 0: such tasks may live, or just have ended */
+	__u32 noted;   /* entries of jp_gone */
+	__u32 descent; /* not 0: there are slots that tasks get by descent */
+	__u32 unseen;  /* not 0: such tasks may live, or just have ended */
 	__u32 pad;
 	/* by the bit of a family: boot time at which it rested last; UINT64_MAX: it does now */
 	__u64 rested_ns[JP_REST_BITS];
@@ -105,6 +105,7 @@ struct jp_control {
 	2 /* the kernel does not tell a throttled thread from one that waits for a CPU */
 
 _Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 1496 + 8 * JP_REST_BITS + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 1496 + 8 * JP_REST_BITS + JP_PMU_TEXT + JP_NET_TEXT,
+	       "jp_control");
 
 #endif

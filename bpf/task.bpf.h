@@ -447,7 +447,8 @@ static __always_inline void count_birth(struct task_struct *p, u32 slot)
 		ADD(a, forks, 1);
 }
 
-/* Where a task that has ended counts, if it carries nothing and its slot did not come by descent. */
+/* Where a task that has ended counts, if it carries nothing and its slot did not come by descent.
+ */
 static __always_inline u32 ended_slot(struct task_struct *p)
 {
 	struct jp_cgroup *e = resolve(p);

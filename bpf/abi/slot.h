@@ -147,7 +147,7 @@ struct jp_slot {
 #define JP_SLOT_F_BASE	 2  /* was running when first seen: counts from a baseline */
 #define JP_SLOT_F_DONE	 8  /* its counts are in a complete journal, or nobody wants them */
 #define JP_SLOT_F_GIVEN	 16 /* and it is given back, or other slots of its step are already */
-#define JP_SLOT_F_TAKEN	 32 /* taken over while births rest: its tasks_in may have had their end there */
+#define JP_SLOT_F_TAKEN	 32 /* taken over while births rest: tasks_in may have ended there */
 
 /* A rank: its launcher's slot, which may be given again, and its number. */
 struct jp_rank_key {

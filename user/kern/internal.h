@@ -65,9 +65,9 @@ struct kern {
 	unsigned nreleased;  /* number of released slots */
 	uint64_t *unheld_ns; /* by slot: since when no task has it */
 	uint64_t *missed_ns; /* by slot: see kern__missed_ns() */
-	uint64_t freed;	   /* slots given back */
-	unsigned unplaced; /* steps without a slot at the last rescan */
-	bool placed_late;  /* a step got its slot at this rescan (KERN_PLACED_LATE) */
+	uint64_t freed;	     /* slots given back */
+	unsigned unplaced;   /* steps without a slot at the last rescan */
+	bool placed_late;    /* a step got its slot at this rescan (KERN_PLACED_LATE) */
 	char unplaced_names[256];
 	uint32_t *used; /* slots that are not free, as of used_at */
 	unsigned nused;
