@@ -9,6 +9,7 @@
 
 #include "base/hostlist.h"
 #include "base/room.h"
+#include "index/nodes_heat.h"
 
 #define LOOK_BACK_S (30 * 86400.0) /* jobs that began earlier are not looked for */
 
@@ -64,26 +65,10 @@ static bool is_on(const struct node_page *p, const struct db_value *list)
 	return is_it;
 }
 
+/* Of a node on which no job has ended yet: that of a job that runs. */
 static int take_running(void *arg, const struct db_value *v)
 {
 	return is_on(arg, &v[1]) ? take_cluster(arg, v) : 0;
-}
-
-/* Of a node on which no job has ended yet: that of a job that runs. */
-static int find_running(struct node_page *p, struct index *ix, const struct job_filter *f,
-			const struct viewer *v)
-{
-	struct job_filter of;
-	struct query q;
-
-	job_filter__init(&of);
-	of.cluster = f->cluster;
-	query__init(&q);
-	query__add(&q, "SELECT j.cluster, j.node_list FROM running j");
-	query__where(&q, &of, v);
-	query__add(&q, " AND j.state <> 'PENDING' AND j.start < ?");
-	query__arg(&q, db_value__int((int64_t)ceil(f->until)));
-	return query__each(&q, ix->db, take_running, p);
 }
 
 static int find_cluster(struct node_page *p, struct index *ix, const char *node,
@@ -99,7 +84,7 @@ static int find_cluster(struct node_page *p, struct index *ix, const char *node,
 	query__add(&q, " ORDER BY j.cluster LIMIT 2");
 	err = query__each(&q, ix->db, take_cluster, p);
 	if (!err && !p->about.cluster)
-		err = find_running(p, ix, f, v);
+		err = nodes_heat__running(ix, f, v, take_running, p);
 	return err ? err : p->about.cluster ? 0 : -ENOENT;
 }
 

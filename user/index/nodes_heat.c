@@ -489,26 +489,8 @@ static int read_jobs(struct nodes_heat *h, struct index *ix, const struct job_fi
 	return err;
 }
 
-/* A row: cluster, start, nodes. */
-static int mark_running(void *arg, const struct db_value *v)
-{
-	struct nodes_heat *h = arg;
-	struct string_list names = {0};
-
-	if (v[2].type == DB_TEXT && !hostlist__parse(&names, v[2].text, NULL, 0))
-		for (unsigned i = 0; i < names.n; i++) {
-			const int node = find_node(h, names.v[i], v[0].text);
-
-			if (node >= 0)
-				mark_job(h, node, db_value__number(&v[1]), INFINITY);
-		}
-	string_list__free(&names);
-	return 0;
-}
-
-/* Jobs that run have no rows yet. */
-static int read_running(struct nodes_heat *h, struct index *ix, const struct job_filter *f,
-			const struct viewer *v)
+int nodes_heat__running(struct index *ix, const struct job_filter *f, const struct viewer *v,
+			int (*take)(void *arg, const struct db_value *v), void *arg)
 {
 	struct job_filter of;
 	struct query q;
@@ -516,11 +498,28 @@ static int read_running(struct nodes_heat *h, struct index *ix, const struct job
 	job_filter__init(&of);
 	of.cluster = f->cluster;
 	query__init(&q);
-	query__add(&q, "SELECT j.cluster, j.start, j.node_list FROM running j");
+	query__add(&q, "SELECT j.cluster, j.node_list, j.start FROM running j");
 	query__where(&q, &of, v);
 	query__add(&q, " AND j.state <> 'PENDING' AND j.start < ?");
 	query__arg(&q, db_value__int((int64_t)ceil(f->until)));
-	return query__each(&q, ix->db, mark_running, h);
+	return query__each(&q, ix->db, take, arg);
+}
+
+/* A row of nodes_heat__running(): it has no rows yet. */
+static int mark_running(void *arg, const struct db_value *v)
+{
+	struct nodes_heat *h = arg;
+	struct string_list names = {0};
+
+	if (v[1].type == DB_TEXT && !hostlist__parse(&names, v[1].text, NULL, 0))
+		for (unsigned i = 0; i < names.n; i++) {
+			const int node = find_node(h, names.v[i], v[0].text);
+
+			if (node >= 0)
+				mark_job(h, node, db_value__number(&v[2]), INFINITY);
+		}
+	string_list__free(&names);
+	return 0;
 }
 
 /* ---- all of it */
@@ -572,7 +571,7 @@ int nodes_heat__read(struct nodes_heat *h, struct index *ix, const struct job_fi
 		err = read_rows(h, ix);
 	if (!err)
 		err = read_jobs(h, ix, &of, v);
-	return err ? err : read_running(h, ix, &of, v);
+	return err ? err : nodes_heat__running(ix, &of, v, mark_running, h);
 }
 
 void nodes_heat__free(struct nodes_heat *h)

@@ -61,5 +61,9 @@ struct nodes_heat {
 int nodes_heat__read(struct nodes_heat *h, struct index *ix, const struct job_filter *f,
 		     const struct viewer *v);
 void nodes_heat__free(struct nodes_heat *h);
+/* Gives take() the jobs of f->cluster that run, began before f->until and that the viewer may see:
+ * cluster, nodes, start. Returns as query__each(). */
+int nodes_heat__running(struct index *ix, const struct job_filter *f, const struct viewer *v,
+			int (*take)(void *arg, const struct db_value *v), void *arg);
 
 #endif

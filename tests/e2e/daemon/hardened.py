@@ -345,13 +345,18 @@ def by_systemd():
     try:
         s = status_of(pid)
         is_equal("by systemd: it is confined", (s["Seccomp"], s["NoNewPrivs"], names(s["CapEff"]) - DAEMON), ("2", "1", set()))
-        subprocess.run(["nsenter", "-t", str(pid), "-p", "sh", "-c", STEP % words], check=True, timeout=60)
+        step = start(["nsenter", "-t", str(pid), "-p", "sh", "-c", STEP % words], stdin=subprocess.DEVNULL)
+        time.sleep(1.5)
+        subprocess.run(["nsenter", "-a", "-t", text_of("/proc/%d/stat" % pid).split()[3], "systemctl", "restart", "jobprofd"], check=True, timeout=60)
+        is_equal("by systemd: the step goes on", step.wait(60), 0)
         wait_until(lambda: os.path.exists(path), 30, "the file: " + text_of(top + "/log"))
         is_equal("by systemd: whose files are", [(st.st_uid, st.st_mode & 0o777) for st in map(os.stat, (path, os.path.dirname(path)))],
                  [(NOBODY, 0o644), (NOBODY, 0o700)])
         used = total(table(path, "Step"), "CPUTime")
         is_true("by systemd: the step's CPU time", 0.01 < used < 3.5, used)
-        is_equal("by systemd: no complaint", [x for x in text_of(top + "/log").splitlines() if "version" not in x], [])
+        is_true("by systemd: a restart loses nothing", "no count is lost" in attrs_of(path).get("Restarted", "") and os.listdir(os.path.dirname(path)) == [os.path.basename(path)],
+                (attrs_of(path).get("Restarted"), os.listdir(os.path.dirname(path))))
+        is_equal("by systemd: no complaint", [x for x in text_of(top + "/log").splitlines() if not re.search("version|leaving|goes on|took over", x)], [])
     finally:
         container.kill()
         container.wait()
