@@ -11,6 +11,7 @@
  * and of everything, as a file is written within a second and then for minutes not. */
 #define PROBES_SAVED_S 20
 #define ALL_SAVED_S    60
+#define SPENT_PART     0.75 /* of these, after a step down: what is still too much is soon seen */
 
 #define WAIT_LEAST_S 30
 #define WAIT_MOST_S  1800
@@ -232,8 +233,10 @@ bool budget__take(struct budget *b, const struct budget_use *u)
 		return false;
 	pay(b, u);
 	if (b->probe_debt_s > PROBES_SAVED_S * b->allowed || b->debt_s > ALL_SAVED_S * b->allowed) {
+		b->debt_s = fmin(b->debt_s, SPENT_PART * ALL_SAVED_S * b->allowed);
+		b->probe_debt_s = fmin(b->probe_debt_s, SPENT_PART * PROBES_SAVED_S * b->allowed);
 		changed = step_down(b, u);
-		b->calm_s = b->debt_s = b->probe_debt_s = 0;
+		b->calm_s = 0;
 	} else {
 		changed = step_up(b, u);
 		b->short_of &= b->cost > b->allowed;
