@@ -240,7 +240,7 @@ def a_writer_is_killed():
 
 
 def wrong_addresses():
-    """Each fails with one line, in which there is no password."""
+    """Each fails with one line, in which there is no password: names of temporary files have no capitals."""
     ok_ = call("index", "scan", tmpdir("limited"), "--database", server.address(server.new_database("limited") and "limited"))
     server.sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO limited", "limited")
     p = call("jobs", "--database", server.address("limited", "limited", SECRET))
@@ -253,15 +253,15 @@ def wrong_addresses():
             ("no password", server.address("limited", "limited"), "password"),
             ("no such database", server.address("nowhere"), "does not exist"),
             ("no such user", server.address("jobprof", "nobody"), "does not exist"),
-            ("a bare / in the password", "postgresql://limited:%s@/limited%s" % ("s3/cr3t", host), "no address"),
-            ("a bare @ in the password", "postgresql://limited:%s@/limited%s" % ("s3@cr3t", host), "postgresql://..."),
-            ("a bare % in the password", "postgresql://limited:%s@/limited%s" % ("s3%zzcr3t", host), "no address"),
-            ("an option that there is not", "postgresql://limited:s3cr3t@/limited%s&passwort=s3cr3t" % host, "no address"),
-            ("no server", "postgresql://limited:s3cr3t@localhost:1/limited", "localhost"),
-            ("no such socket", "postgresql://limited:s3cr3t@/limited?host=/nowhere", "/nowhere")):
+            ("a bare / in the password", "postgresql://limited:%s@/limited%s" % ("S3/CR3T", host), "no address"),
+            ("a bare @ in the password", "postgresql://limited:%s@/limited%s" % ("S3@CR3T", host), "postgresql://..."),
+            ("a bare % in the password", "postgresql://limited:%s@/limited%s" % ("S3%ZZCR3T", host), "no address"),
+            ("an option that there is not", "postgresql://limited:S3CR3T@/limited%s&passwort=S3CR3T" % host, "no address"),
+            ("no server", "postgresql://limited:S3CR3T@localhost:1/limited", "localhost"),
+            ("no such socket", "postgresql://limited:S3CR3T@/limited?host=/nowhere", "/nowhere")):
         for args in (["jobs"], ["index", "scan", tmpdir("x")]):
             p = call(*args, "--database", address)
-            secret = any(part in p.stderr for part in (SECRET, "s3", "cr3t", server.address("a", "limited", SECRET).split("@")[0]))
+            secret = any(part in p.stderr for part in (SECRET, "S3", "CR3T", server.address("a", "limited", SECRET).split("@")[0]))
             is_true("%s: %s" % (args[0], name), one_line(p, says) and not secret, p.stderr)
     server.new_database("latin")
     server.sql("DROP DATABASE latin", "postgres")
