@@ -32,6 +32,18 @@
 /* How long jobprof run waits, from the end of its command, for room for the last rows. */
 #define REST_MAX_NS (5 * NSEC_PER_SEC)
 
+/* Where births rest; else a thread that has left the step may still be in its slot. */
+static uint64_t unseen_ends(const struct step *s, struct kern *k)
+{
+	const struct jp_slot *own = kern__slot(k, s->slot);
+	uint64_t n = 0;
+	uint32_t slot;
+
+	if (kern__control(k)->unseen && own->end_ns && !(own->flags & JP_SLOT_F_TAKEN))
+		for_each_slot(slot, s) n += kern__tasks_left(k, slot);
+	return n;
+}
+
 void step__close(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
@@ -39,6 +51,7 @@ void step__close(struct step *s, const struct step_env *env)
 	step__collect_slots(s, kern__slots(env->k));
 	for_each_slot(slot, s) kern__close(env->k, slot);
 	s->late_requests = kern__requests(env->k, s->slot);
+	s->unseen_ends = unseen_ends(s, env->k);
 	if (s->asking_env && !s->job_env) /* an answer would come too late */
 		step__use_kept_env(s, env->k);
 	step__find_tasks(s, env);

@@ -441,18 +441,6 @@ static void put_those(struct journal *j, const struct loss *of, size_t n)
 			journal__attr_i64(j, of[i].name, of[i].n);
 }
 
-/* Where births rest; else a thread that has left the step may still be in its slot. */
-static uint64_t unseen_ends(const struct step *s, struct kern *k)
-{
-	const struct jp_slot *own = &kern__slots(k).of[s->slot];
-	uint64_t n = 0;
-	uint32_t slot;
-
-	if (kern__control(k)->unseen && own->end_ns && !(own->flags & JP_SLOT_F_TAKEN))
-		for_each_slot(slot, s) n += kern__tasks_left(k, slot);
-	return n;
-}
-
 /* Writes what the step lost, and what is counted elsewhere. */
 static void put_losses(struct step *s, const struct step_env *env)
 {
@@ -469,7 +457,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Writer Killed", s->pub.kills},
 		{"Late Requests", s->late_requests},
 		{"Unread Processes", s->unread},
-		{"Unseen Ends", unseen_ends(s, env->k)},
+		{"Unseen Ends", s->unseen_ends},
 		{"Refused Rows", g ? g->refused : 0},
 		{"Lost Points", own[JP_LOST_POINTS] + (g ? g->lost_points : 0)},
 		{"Lost Regions",

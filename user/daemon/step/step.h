@@ -217,6 +217,7 @@ struct step {
 	struct step_loss loss;
 	uint64_t cut_bytes;	/* bytes that another program has cut off the journal */
 	unsigned late_requests; /* disk requests that were under way when its last row was taken */
+	uint64_t unseen_ends;	/* threads that had ended, and were not counted, then */
 	int tasks_seen;
 	unsigned unanswered; /* questions that are not answered yet: step_ask.c */
 	bool asking_stepd, asking_env, asking_name;
