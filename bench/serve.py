@@ -174,11 +174,11 @@ def timings(url, rounds, *more):
 
 @contextlib.contextmanager
 def own_server(database):
-    p = subprocess.Popen([JOBPROF, "serve", "--own", "--database", database], stdout=subprocess.PIPE, text=True, env={**os.environ, "TZ": "UTC"})
+    p = subprocess.Popen([JOBPROF, "serve", "--user", "--database", database], stdout=subprocess.PIPE, text=True, env={**os.environ, "TZ": "UTC"})
     try:
         line = p.stdout.readline().strip()
         if not line:
-            raise helper.Missing("jobprof serve --own does not start")
+            raise helper.Missing("jobprof serve --user does not start")
         yield line.rstrip("/")
     finally:
         p.terminate()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Own jobs in Open OnDemand: this folder to /var/www/ood/apps/sys/jobprof. OnDemand runs it as the user who has logged in, so that nobody sees more
-than by jobprof in a terminal. Each page is what "jobprof serve --own --page ADDRESS" prints."""
+than by jobprof in a terminal. Each page is what "jobprof serve --user --page ADDRESS" prints."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ def application(environ, start_response):
         return text(start_response, "302 Found", "", ("Location", environ.get("SCRIPT_NAME", "") + "/"))
     try:
         address = (path.replace("?", "%3f") + ("?" + query if query else "")).encode("latin-1")
-        p = subprocess.run([JOBPROF, "serve", "--own", b"--page=" + address], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=SECONDS)
+        p = subprocess.run([JOBPROF, "serve", "--user", b"--page=" + address], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=SECONDS)
     except subprocess.TimeoutExpired:
         return text(start_response, "503 Service Unavailable", "This took too long. A shorter time or a narrower filter is faster.\n")
     except ValueError:  # a null byte

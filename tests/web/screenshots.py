@@ -56,7 +56,7 @@ def jobs(d):
     with open(rows, "w") as f:
         sitegen.Site(3000, users=60, projects=12, days=30, nodes=True, end=int(time.time()) // 86400 * 86400).write(f)
     subprocess.run([JOBPROF, "index", "import", "--database", database, rows], check=True, stdout=subprocess.DEVNULL)
-    server = subprocess.Popen([JOBPROF, "serve", "--own", "--database", database], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([JOBPROF, "serve", "--user", "--database", database], stdout=subprocess.PIPE, text=True)
     try:
         first = server.stdout.readline().strip()
         take("jobs", first + "jobs")

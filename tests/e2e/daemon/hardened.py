@@ -254,7 +254,7 @@ def services():
     os.chmod(top, 0o777)
     if os.path.isdir(pages):  # beside the program
         shutil.copytree(pages, os.path.join(TMP, "web"))
-    for name, words in (("exporter", ["--listen", "127.0.0.1:0"]), ("serve", ["--own", "--socket", top + "/socket", "--database", top + "/index"]),
+    for name, words in (("exporter", ["--listen", "127.0.0.1:0"]), ("serve", ["--user", "--socket", top + "/socket", "--database", top + "/index"]),
                         ("index", ["watch", "--sacct", "none", "--squeue", "none", "--database", top + "/index", top])):
         if name == "serve" and not os.path.exists(pages + "/site.html"):
             skip("serve", "there are no pages: node and npm make them")

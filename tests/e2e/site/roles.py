@@ -762,7 +762,7 @@ def nobody_is_held_up():
 
 
 def by_another_name():
-    """--own: a page of another site whose name leads to this machine (DNS rebinding)."""
+    """--user: a page of another site whose name leads to this machine (DNS rebinding)."""
     s = Server("--database", made(), own=True)
     try:
         for host, status in (("evil.example:%d" % s.port, 403), ("127.0.0.1.evil.example", 403), ("127.0.0.1:%d@evil.example" % s.port, 403), ("", 403), ("localhost:%d" % s.port, 200),

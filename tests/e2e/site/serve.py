@@ -55,7 +55,7 @@ class Server:
         os.chmod(TMP, 0o755)
         os.chmod(top, 0o755)
         self.socket, self.port = at or os.path.join(top, "web.sock"), None
-        words = [*wrap, JOBPROF, "serve", *(["--own"] if own else ["--socket", self.socket]), *args]
+        words = [*wrap, JOBPROF, "serve", *(["--user"] if own else ["--socket", self.socket]), *args]
         self.log = open(os.path.join(top, "log"), "w+")
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=self.log, text=True, env=plain_env(TZ="UTC", HOME=TMP, LC_ALL="C.UTF-8", **(env or {})))
         if own:
@@ -482,14 +482,14 @@ def own_jobs():
         is_equal("own: a header of a proxy means nothing", s.ask("/jobs.json?since=all", headers=[("X-Remote-User", "root")], uid=OTHER)[0], 403)
     finally:
         s.end()
-    s = Server("--own", "--database", made())
+    s = Server("--user", "--database", made())
     try:
         is_equal("own, at a socket: by names of this host", [oct(os.stat(s.socket).st_mode & 0o777), *(s.ask("/jobs.json?since=all", headers=[("Host", h)])[0] for h in ("localhost:8080", "evil.example"))], ["0o600", 200, 403])
         os.chmod(s.socket, 0o666)
         is_equal("own, at a socket: others are refused", s.ask("/jobs.json?since=all", headers=[("Host", "localhost")], uid=OTHER)[0], 403)
     finally:
         s.end()
-    is_equal("own: in one place", call("serve", "--own", "--socket", "/tmp/x", "--port", "1").returncode, 2)
+    is_equal("own: in one place", call("serve", "--user", "--socket", "/tmp/x", "--port", "1").returncode, 2)
 
 
 def child_of(pid):

@@ -32,14 +32,14 @@ struct options {
 };
 
 static const struct opt opts[] = {
-	{0, "own", NULL, "your own jobs for yourself, at a port of this machine",
+	{0, "user", NULL, "your own jobs for yourself, at a port of this machine",
 	 OPT_FLAG(struct options, own)},
-	{0, "port", "N", "with --own: this port; default: any, which it prints",
+	{0, "port", "N", "with --user: this port; default: any, which it prints",
 	 OPT_TEXT(struct options, port)},
 	{0, "page", "ADDRESS",
-	 "with --own: prints the page at this address, as a CGI program does, and ends",
+	 "with --user: prints the page at this address, as a CGI program does, and ends",
 	 OPT_TEXT(struct options, page)},
-	{0, "socket", "PATH", "a Unix socket there (default " SOCKET "; with --own a port)",
+	{0, "socket", "PATH", "a Unix socket there (default " SOCKET "; with --user a port)",
 	 OPT_TEXT(struct options, socket)},
 	{0, "proxy-user", "USER",
 	 "the user of a web server that names who asks in a header; default: ProxyUser of "
@@ -57,9 +57,9 @@ static const struct opt opts[] = {
 
 const struct command cmd_serve = {
 	.name = "jobprof serve",
-	.usage = "[--own] [OPTION]...",
+	.usage = "[--user] [OPTION]...",
 	.about = "The index as pages for a browser, at a Unix socket behind the site's web\n"
-		 "server: users see their jobs, staff all. With --own your own jobs alone.",
+		 "server: users see their jobs, staff all. With --user your own jobs alone.",
 	.opts = opts,
 };
 
@@ -160,9 +160,9 @@ static int check_words(const struct options *o)
 static int check(const struct options *o)
 {
 	if (!o->own && (o->port || o->page))
-		return options__wrong(&cmd_serve, "--port and --page go with --own");
+		return options__wrong(&cmd_serve, "--port and --page go with --user");
 	if (o->own && (o->proxy || o->header || o->frames))
-		return options__wrong(&cmd_serve, "--own goes with --port or --socket, --page, "
+		return options__wrong(&cmd_serve, "--user goes with --port or --socket, --page, "
 						  "--database and -p alone");
 	if (!!o->socket + !!o->port + !!o->page > 1)
 		return options__wrong(&cmd_serve, "--socket, --port or --page: one of them");
@@ -238,7 +238,7 @@ int verb_serve(int argc, char **argv)
 		if (!where || is_own) {
 			log_error("serve: there is no index of the site: --database PATH names it; "
 				  "your "
-				  "own jobs are --own");
+				  "own jobs are --user");
 			free(where);
 			config__free(&c);
 			return 1;
