@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the plugins add to the launch of a step: srun true in Slurms of the bench's own."""
 
+import os
+import shlex
 import socket
 import struct
+import subprocess
 import threading
 
 import slurm
@@ -16,6 +19,22 @@ TITLE = "ms that the plugins add to \"srun true\", with and without them in turn
 HEAD = struct.Struct("=IHHIHH")  # user/client/protocol.h
 REPLY = 9
 WANT_REPLY = (1, 2)  # STEP, STEP_END
+
+
+# What any SPANK plugin costs that does nothing.
+EMPTY = """#include <slurm/spank.h>
+SPANK_PLUGIN(empty, 1)
+int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
+{
+	return 0;
+}
+"""
+
+
+def empty_plugin():
+    path = os.path.join(tmpdir(), "empty.so")
+    subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-shared", "-fPIC", "-x", "c", "-o", path, "-"], input=EMPTY, text=True, check=True)
+    return path
 
 
 class Listener:
@@ -52,9 +71,11 @@ class Way:
     """One way to launch a step. cluster: its kind of AcctGatherProfileType; base: the way that has
     no plugin of ours, None if this is one."""
 
-    def __init__(self, name, cluster, base=None, socket=None, args=(), file=False, target=10):
+    def __init__(self, name, cluster, base=None, socket=None, args=(), file=False, target=5, plugin=None):
         self.name, self.cluster, self.base, self.args = name, cluster, base, list(args)
         self.plugstack = "optional %s socket=%s\n" % (slurm.SPANK, socket) if socket else ""
+        if plugin:
+            self.plugstack = "optional %s\n" % plugin
         self.file, self.target = file, target  # file: jobprofd writes one
         self.took = []
 
@@ -62,9 +83,10 @@ class Way:
 def ways(jobprofd, answers, mute, nobody):
     bare, theirs = "srun true", "srun --profile=task true with Slurm's hdf5 plugin"
     ask = ["--profile=task", "--acctg-freq=task=1"]
-    spank = "added by spank_jobprof.so, "
+    spank, empty = "added by spank_jobprof.so, ", "added by an empty SPANK plugin"
     yield Way(bare, "none")
     yield Way(theirs, "hdf5", args=ask)
+    yield Way(empty, "none", bare, target=None, plugin=empty_plugin())
     yield Way(spank + "nothing asked for", "none", bare, jobprofd)
     yield Way(spank + "--jobprof=all", "none", bare, jobprofd, ["--jobprof=all"], True)
     yield Way("added by both plugins, nothing asked for", "jobprof", bare, jobprofd)
