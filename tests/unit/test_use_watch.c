@@ -12,13 +12,15 @@
 static struct use_watch watch;
 static struct totals totals;
 static uint64_t clock_ns;
-static unsigned told; /* changes */
+static uint64_t early_ns; /* every other row */
+static unsigned told;	  /* changes */
 
 static void begin(void)
 {
 	memset(&watch, 0, sizeof(watch));
 	memset(&totals, 0, sizeof(totals));
 	clock_ns = 1000 * NSEC_PER_SEC;
+	early_ns = 0;
 	told = 0;
 }
 
@@ -30,7 +32,8 @@ static void pass(unsigned rows, double cpu, double wait, double mb)
 		totals.v[T_CPU] += (uint64_t)(cpu * (double)ROW);
 		totals.v[T_RUN_DELAY] += (uint64_t)(wait * (double)ROW);
 		totals.v[T_ANON] = (uint64_t)(mb * MB);
-		told += use_watch__look(&watch, &totals, clock_ns, EVERY);
+		told += use_watch__look(&watch, &totals, clock_ns - clock_ns / ROW % 2 * early_ns,
+					EVERY);
 	}
 }
 
@@ -93,6 +96,19 @@ TEST(due_when_there_are_rows_enough)
 	pass(2, 1, 1, 300); /* and so is what comes soon after it: no version is due */
 	assert_int_equal(told, 3);
 	near(due(changed, 346), 42 * 30 + 105);
+}
+
+TEST(rows_that_are_not_punctual)
+{
+	uint64_t changed;
+
+	begin();
+	early_ns = NSEC_PER_SEC / 2;
+	pass(121, 2, 0, 300);
+	changed = clock_ns;
+	pass(2, 1, 1, 300);
+	assert_int_equal(told, 1);
+	assert_true(fabs(due(changed, -200) - 105) < 1);
 }
 
 /* How many more versions a step has in a day that computes for so many rows and writes for as many,

@@ -7,8 +7,10 @@
 
 #include "sample/totals.h"
 
-/* Looks in the time between two versions: one each 30 s by default, which is a row. */
+/* Looks in the time between two versions: one each 30 s by default, which is a row. No row comes
+ * at its instant exactly: one that is a little early is looked at, too. */
 #define LOOKS 20
+#define EARLY 10 /* a part of the time between looks */
 /* So many looks make a change, and what is usual is a mean over some of these. */
 #define LASTING 2
 #define MEAN_OF 8
@@ -67,7 +69,7 @@ bool use_watch__look(struct use_watch *w, const struct totals *t, uint64_t boot_
 		w->even_ns = boot_ns - every / 2;
 		for (int i = 0; i < USE_LEVELS; i++)
 			w->usual[i] = NAN;
-	} else if (boot_ns < w->looked_ns + every / LOOKS) {
+	} else if (boot_ns < w->looked_ns + every / LOOKS - every / LOOKS / EARLY) {
 		return false;
 	} else {
 		const double ns = (double)(boot_ns - w->looked_ns);
