@@ -66,7 +66,6 @@ static __noinline struct jp_cgroup *find_entry(struct cgroup *cgrp, u32 hier)
 static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
 {
 	struct css_set *cset = BPF_CORE_READ(p, cgroups);
-	struct jp_cgroup *found = NULL;
 	int i;
 
 	for (i = 0; i < JP_CARRIERS; i++) {
@@ -90,9 +89,9 @@ static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
 		}
 		e = find_entry(cgrp, jp_carriers[i].hier);
 		if (e && e->slot != JP_SLOT_NONE)
-			found = e;
+			return e;
 	}
-	return found;
+	return NULL;
 }
 
 /* The ticks of a thread that ran for less than this say nothing; their sum over many is right. */
@@ -447,11 +446,25 @@ static __always_inline void count_birth(struct task_struct *p, u32 slot)
 		ADD(a, forks, 1);
 }
 
+/* As resolve(), for each task that ends: plain loads where they suffice, in cgroup v2. */
+static __always_inline struct jp_cgroup *ended_entry(struct task_struct *p)
+{
+	struct css_set *cset = p->cgroups;
+	struct jp_cgroup_key v2 = {};
+	struct jp_cgroup *e;
+
+	if (!cset || !cset->dfl_cgrp)
+		return NULL;
+	v2.id = cset->dfl_cgrp->kn->id;
+	e = bpf_map_lookup_elem(&jp_cgroups, &v2);
+	return e && e->slot != JP_SLOT_NONE ? e : resolve(p);
+}
+
 /* Where a task that has ended counts, if it carries nothing and its slot did not come by descent.
  */
 static __always_inline u32 ended_slot(struct task_struct *p)
 {
-	struct jp_cgroup *e = resolve(p);
+	struct jp_cgroup *e = ended_entry(p);
 	struct jp_slot *info = e ? slot_info(e->slot) : NULL;
 
 	return info && p->start_boottime >= info->start_ns ? e->slot : JP_SLOT_NONE;

@@ -249,7 +249,7 @@ def storms():
     """As many as there can be, beside a job that sleeps: inside the budget soon, and all works again soon after."""
     for name, (cmd, count) in STORMS.items():
         d = Daemon(1, OverheadBudget=None, PublishInterval=600).start()
-        sleeper = Job(d, "sleep", 400)
+        sleeper = Job(d, "sleep", 1000)
         jobs = [Job(d, "timeout", 70, tool(cmd[0]), *cmd[1:]) for _ in range(os.cpu_count())]
         wait_until(lambda: any(levels(d).values()), 60, "something to rest")
         before, first = status(d)["overhead"]["percent"], max(e for e in re.findall(r"collector costs ([0-9.e+]+) %", d.said()))
