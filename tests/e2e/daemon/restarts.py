@@ -312,9 +312,31 @@ def idle_hand_over():
     d.end()
 
 
+def cut_before_and_after():
+    """Another program cuts a journal, and another one after the restart."""
+    d, job, h = RootedDaemon("cut", INTERVAL).start(), new_job(), Hold()
+    s = d.step(job, 0, h.cmd("park"))
+    for n in (1, 2):
+        wait_until(lambda: d.journals() and in_use(d.journals()[0]) > first_frame_end(d.journals()[0]) + 9000, 20, "some rows")
+        os.truncate(d.journals()[0], first_frame_end(d.journals()[0]))
+        wait_until(lambda: len(cuts(d)) == n, 20, "the log of a cut")
+        time.sleep(SETTLE)
+        d.end(signal.SIGKILL)
+        d.start()
+    h.wait()
+    h.go()
+    s.wait()
+    is_equal("a journal that is cut before a restart and after it: what is lost by both", int(attrs_of(d.file(job, 0))["Lost Bytes"]), sum(cuts(d)))
+    d.end()
+
+
+def cuts(d):
+    return [int(n) for n in re.findall(r"cut its journal \S+: (\d+) bytes", d.said())]
+
+
 def what_a_restart_loses():
     """Nothing; upgrade.py has what cannot go on."""
-    together([lambda name=name: killed_and(name) for name in BETWEEN] + [idle_hand_over])
+    together([lambda name=name: killed_and(name) for name in BETWEEN] + [idle_hand_over, cut_before_and_after])
 
 
 def frames(journal):
