@@ -227,22 +227,25 @@ static bool wanted(const struct scan *c, uint32_t job, const char *step)
 	return any;
 }
 
-static struct merge_set *set_of(struct scan *c, uint32_t job)
+struct merge_set *merge_sets__of(struct merge_sets *sets, uint32_t job, int restart, int dir,
+				 const char *where)
 {
-	struct merge_sets *sets = c->sets;
 	struct merge_set *v;
 
 	for (unsigned i = 0; i < sets->n; i++)
-		if (sets->v[i].job == job && sets->v[i].restart == c->restart)
+		if (sets->v[i].job == job && sets->v[i].restart == restart &&
+		    !strcmp(sets->v[i].where, where))
 			return &sets->v[i];
 	if (room__grow(&sets->v, sets->n, 1, sizeof(*sets->v)))
 		return NULL;
 	v = &sets->v[sets->n];
-	*v = (struct merge_set){.job = job, .restart = c->restart};
-	v->dir = fcntl(c->dir, F_DUPFD_CLOEXEC, 3);
-	v->where = strdup(c->where);
+	*v = (struct merge_set){.job = job, .restart = restart};
+	v->where = strdup(where);
+	if (!v->where)
+		return NULL;
+	v->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 	sets->n++;
-	return v->dir < 0 || !v->where ? NULL : v;
+	return v->dir < 0 ? NULL : v;
 }
 
 int merge_set__add_absent(struct merge_set *s, const char *step, const char *node)
@@ -294,7 +297,7 @@ static int add_name(struct scan *c, const char *name)
 
 	if (kind == NAME_OTHER || !wanted(c, m.job, kind == NAME_FOREIGN ? NULL : m.step))
 		return 0;
-	s = set_of(c, m.job);
+	s = merge_sets__of(c->sets, m.job, c->restart, c->dir, c->where);
 	if (!s)
 		return -ENOMEM;
 	if (kind == NAME_RUNNING)
