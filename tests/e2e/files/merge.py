@@ -154,8 +154,9 @@ def our_files_keep_their_totals():
         name = "50_%d_n1.h5" % n
         path = os.path.join(prof, ME, name)
         if not write_ours(os.path.join(made, j), os.path.join(prof, ME), name):
-            with h5py.File(path, "r") as f:
+            with h5py.File(path, "r+") as f:
                 node = next(iter(f))
+                f[node].attrs["Restart Count"] = numpy.array([0], "<i4")  # of one run
             os.rename(path, path.replace("_n1.", "_%s." % node))
             n += 1
     if not n:
