@@ -333,6 +333,7 @@ class Index:
     def __init__(self):
         self.path = os.path.join(tmpdir("index"), "index.db")
         self.dirs, self.proc, self.said = [], None, os.path.join(os.path.dirname(self.path), "log")
+        self.lock = threading.Lock()  # of who ends it
 
     def cmd(self, verb, *more):
         return [JOBPROF, "index", verb, "--database", self.path, "--cluster", "faults", *more, *self.dirs]
@@ -343,12 +344,17 @@ class Index:
                               stdout=log, stderr=subprocess.STDOUT, env=plain_env())
 
     def kill(self):
+        """One that reads a disk that hangs has its end when the disk goes on."""
+        with self.lock:
+            self.kill_alone()
+
+    def kill_alone(self):
         self.proc.kill()
-        self.proc.wait(20)
+        self.proc.wait(READY_S)
         p = subprocess.Popen(self.cmd("scan"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=plain_env())
         time.sleep(0.05 * random.random())
         p.kill()
-        p.wait(20)
+        p.wait(READY_S)
         self.start()
 
     def check(self, lanes):

@@ -982,6 +982,25 @@ def running_steps_are_left_alone():
         is_true("found again", "Missing Nodes" not in f["Steps/0"].attrs, "")
 
 
+def a_step_without_an_end_of_a_job_that_has_ended_is_said_to_be_one():
+    """Its node has lost the rest. The name that the line says merges what there is."""
+    prof, d = world("7_0_p1.h5"), tmpdir()
+    p = os.path.join(prof, ME)
+    for dot in ".7_0_p1.h5", ".7_1_p1.h5":
+        shutil.copy(os.path.join(p, "7_0_p1.h5"), os.path.join(p, dot))
+    os.unlink(os.path.join(p, "7_0_p1.h5"))
+    for state, words in (("COMPLETING", "still running"), ("COMPLETED", "although its job has ended")):
+        bin, env = slurm_that_says(squeue="echo '7|%s|5'" % state)
+        st, err = merge(prof, "-j", "7", cwd=d, env=env)
+        is_equal("%s: status, lines" % state, (st, [words in line for line in err.splitlines()]), (1, [True, True, False]))
+        is_equal("%s: asked once" % state, slurp(os.path.join(bin, "asked")).count("squeue"), 1)
+    is_true("nothing of it runs", "still runs" not in err, err)
+    os.unlink(os.path.join(p, ".7_1_p1.h5"))
+    os.rename(os.path.join(p, ".7_0_p1.h5"), os.path.join(p, re.search(r"rename it to (7_0\S+)", err)[1]))
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    is_equal("merged", steps(os.path.join(d, "job_7.h5")), {"0": ["p1"]})
+
+
 def a_step_that_only_runs_has_no_group():
     """Readers take the first node of each step; when the step has ended it comes into the same file."""
     prof, d = job7(), tmpdir()
@@ -1651,7 +1670,7 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            the_same_in_another_layout_is_the_same, other_content_is_refused_and_kept,
            what_a_table_differs_in_besides_rows_is_content,
            what_is_no_job_file_is_not_touched, a_job_file_that_is_open_for_writing_is_not_replaced,
-           running_steps_are_left_alone, a_step_that_only_runs_has_no_group,
+           running_steps_are_left_alone, a_step_without_an_end_of_a_job_that_has_ended_is_said_to_be_one, a_step_that_only_runs_has_no_group,
            a_file_that_slurm_has_open_is_left_alone, promised_nodes_are_missing,
            counts_that_no_job_has_are_unknown,
            bad_inputs_are_named_and_the_rest_merged, a_filter_that_is_not_there_is_named, what_only_copying_shows_is_named_too,

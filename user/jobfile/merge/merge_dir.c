@@ -274,6 +274,19 @@ static int add_file(struct merge_set *s, const char *file, const struct merge_na
 	return v->file && v->step && v->node ? 0 : -ENOMEM;
 }
 
+static bool has_ended(struct merge_set *s)
+{
+	struct slurmjob j;
+	char job[16];
+
+	if (!s->asked) {
+		snprintf(job, sizeof(job), "%u", s->job);
+		s->ended = slurmjob__ask(job, s->job, &j) && !slurmjob__runs(&j);
+	}
+	s->asked = true;
+	return s->ended;
+}
+
 static int add_running(struct scan *c, struct merge_set *s, const char *file,
 		       const struct merge_name *m)
 {
@@ -282,10 +295,15 @@ static int add_running(struct scan *c, struct merge_set *s, const char *file,
 	/* The writer publishes the whole file before it takes the dot file away. */
 	if (!fstatat(c->dir, file + 1, &st, AT_SYMLINK_NOFOLLOW))
 		return 0;
-	log_warn("%s/%s: step %s on %s is still running: left alone", c->where, file,
-		 stepname__human(m->step), m->node);
+	if (has_ended(s))
+		log_warn("%s/%s: step %s on %s has no end, although its job has ended: left alone; "
+			 "if %s has lost the rest, as a reboot can, rename it to %s",
+			 c->where, file, stepname__human(m->step), m->node, m->node, file + 1);
+	else
+		log_warn("%s/%s: step %s on %s is still running: left alone", c->where, file,
+			 stepname__human(m->step), m->node);
 	s->refused++;
-	s->running = true;
+	s->running = !has_ended(s);
 	return merge_set__add_absent(s, stepname__group(m->step), m->node);
 }
 

@@ -91,6 +91,7 @@ struct merge_set {
 	unsigned nabsent;
 	unsigned refused;
 	bool running;  /* a step of it is running */
+	bool asked, ended; /* Slurm; it says that the job has ended */
 	char *copying; /* shared by parent and child: the file that is copied now, or "";
 			* MERGE_NAME_MAX + 1 bytes */
 	int *full;     /* shared likewise: why there was no room for the output, 0: there was */
