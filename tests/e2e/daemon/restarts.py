@@ -4,6 +4,7 @@
 """A jobprofd that is restarted, comes late to steps, or gets other settings: what the kernel counted
 meanwhile is in the files, and rows have the instants that were asked for."""
 
+import resource
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
@@ -312,6 +313,35 @@ def idle_hand_over():
     d.end()
 
 
+def begun_without_files():
+    """A step that begins while jobprofd may open no more files, and a restart after that: it has one file, with all counts."""
+    d, job, h, earlier = RootedDaemon("nofile", INTERVAL).start(), new_job(), Hold(), Hold()
+    steps = [d.step(job, 0, earlier.cmd("park"))]
+    d.wait_said("profiling %d_0" % job)
+    pid = d.proc.pid
+    limit = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, limit[1]))
+    steps.append(d.step(job, 1, h.cmd("park", "spin=0.2", "park")))
+    h.wait()
+    d.wait_said("cannot begin journal .*%d_1_.*Too many open files" % job, 30)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, limit)
+    d.wait_said("%d_1_.*: its journal is written again" % job, 30)
+    d.end(signal.SIGKILL)
+    d.start()
+    h.go()
+    h.wait()
+    used = cpu_stat_ns(d.v2_step(job, 1) + "/user/task_0") / 1e9
+    earlier.wait()
+    for x, s in zip((earlier, h), steps):
+        x.go()
+        s.wait()
+    paths = sorted(d.file(job, i) for i in (0, 1))
+    attrs, counted = attrs_of(paths[1]), whole(paths[1], "Step", "CPUTime")
+    is_equal("a step that begins without descriptors, and a restart: one file, that says how it ended", (attrs["End Reason"], sorted(d.files())), ("exited", paths))
+    is_near("and CPU time is cpu.stat's", counted, used, 0.001, 0.003)
+    d.end()
+
+
 def cut_before_and_after():
     """Another program cuts a journal, and another one after the restart."""
     d, job, h = RootedDaemon("cut", INTERVAL).start(), new_job(), Hold()
@@ -336,7 +366,7 @@ def cuts(d):
 
 def what_a_restart_loses():
     """Nothing; upgrade.py has what cannot go on."""
-    together([lambda name=name: killed_and(name) for name in BETWEEN] + [idle_hand_over, cut_before_and_after])
+    together([lambda name=name: killed_and(name) for name in BETWEEN] + [idle_hand_over, cut_before_and_after, begun_without_files])
 
 
 def frames(journal):

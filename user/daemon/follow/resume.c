@@ -297,7 +297,6 @@ static struct step *take_up_journal(const struct step_env *env, const char *path
 	struct scan sc = {};
 	struct step *s = NULL;
 	bool same_boot;
-	char boot[64];
 	int err;
 
 	memset(p, 0, sizeof(*p));
@@ -314,8 +313,7 @@ static struct step *take_up_journal(const struct step_env *env, const char *path
 		log_error("%s is not a usable journal: %s: left where it is", path, strerror(-err));
 		p->name[0] = 0;
 	} else if (!sc.ended) {
-		step_journal__boot_id(boot, sizeof(boot));
-		same_boot = !strcmp(boot, sc.boot);
+		same_boot = !strcmp(step_journal__boot_id(), sc.boot);
 		if (same_boot && sc.saved && step_state__fits_build(sc.saved) && !sc.foreign)
 			s = resume_step(env, path, p, &sc);
 		if (!s)
@@ -422,6 +420,7 @@ static void log_resumed(const struct daemon *d)
 
 void daemon_resume(struct daemon *d)
 {
+	step_journal__boot_id();
 	if (!d->opts.embedded)
 		resume_dir(d, JOURNALS_STEP);
 	resume_dir(d, JOURNALS_RUN);
