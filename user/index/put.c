@@ -85,8 +85,8 @@ static bool has(const struct row *r, enum index_column i)
 /* NaN: not known. Slurm names no count in the first run: what else it says of the job tells. */
 static double restart_of(const struct row *r)
 {
-	const bool is_first = isnan(r->number[INDEX_restart]) &&
-			      (has(r, INDEX_name) || has(r, INDEX_partition));
+	const bool is_first =
+		isnan(r->number[INDEX_restart]) && (has(r, INDEX_name) || has(r, INDEX_partition));
 
 	return is_first ? 0 : r->number[INDEX_restart];
 }

@@ -372,7 +372,8 @@ class Index:
         twice, missing = [j for j in have if have[j] > 1], sorted(wanted - set(have))
         others = sorted(set(have) - wanted - set().union(*(lane.broken for lane in lanes)))
         if twice or missing or others:
-            wrong.append("twice: %s, missing: %s, others: %s" % (twice[:5], missing[:5], others[:5]))
+            wrong.append("twice: %s, missing: %s, others: %s; %s" % (twice[:5], missing[:5], others[:5], [
+                row for j in (twice + missing + others)[:5] for row in query(self.path, "SELECT path, state, why FROM file WHERE path LIKE '%%%d%%'" % j)]))
         return wrong
 
 

@@ -32,8 +32,8 @@ struct scan {
 	size_t saved_len;
 	char boot[64];
 	bool ended;
-	bool unbegun; /* has no whole frame, and no row in what there is */
-	bool foreign; /* has series that we do not know */
+	bool unbegun;	    /* has no whole frame, and no row in what there is */
+	bool foreign;	    /* has series that we do not know */
 	uint64_t cut_bytes; /* step.cut_bytes */
 	struct column_set sets[COUNTED_KINDS];
 	struct external_series external; /* what of them must go on as it was */

@@ -90,11 +90,11 @@ struct merge_set {
 	struct merge_absent *absent;
 	unsigned nabsent;
 	unsigned refused;
-	bool running;  /* a step of it is running */
+	bool running;	   /* a step of it is running */
 	bool asked, ended; /* Slurm; it says that the job has ended */
-	char *copying; /* shared by parent and child: the file that is copied now, or "";
-			* MERGE_NAME_MAX + 1 bytes */
-	int *full;     /* shared likewise: why there was no room for the output, 0: there was */
+	char *copying;	   /* shared by parent and child: the file that is copied now, or "";
+			    * MERGE_NAME_MAX + 1 bytes */
+	int *full;	   /* shared likewise: why there was no room for the output, 0: there was */
 };
 
 /* merge.c: the job file's name; NULL: no memory. FILE.h5 of the last run (restart -1), and
