@@ -31,6 +31,7 @@ INTERVAL = 0.2
 REPORTS = 25  # of each, at most
 FINDINGS = 20  # of each kind are printed
 READY_S, MERGED_S = 200, 300  # at most, on a machine that has more to do: a start, or a report, and all files after the last job
+UNSEEN_S = 30  # after the last job: what has neither a journal nor a file by then found no slot
 LANES = 4  # jobprofds that faults meet at the same time
 SECONDS = 700  # of the long run at most, but for what is under way then; with the end 20 minutes
 
@@ -274,6 +275,7 @@ class Lane(threading.Thread):
 
     def finish(self):
         """All jobs have ended, and no fault comes any more. Returns what is left over."""
+        self.ended = time.monotonic()
         with contextlib.suppress(Failed):
             wait_until(lambda: not self.d.journals() and not self.lacking(), MERGED_S, "the files")
         for w in self.lacking():
@@ -298,9 +300,11 @@ class Lane(threading.Thread):
         unmerged = set(re.findall(r"job (\d+)(?: is not merged|: it is not written down)", said)) | set(
             re.findall(r"(\d+)_\S*: nobody has told the job's first node", said))
         unseen = set(re.findall(r"job_(\d+)/step_(\d+)(?: is not profiled|: it has no file)", said))
+        full, journals = "found none so far, not profiled" in said, {tuple(os.path.basename(j).split("_")[:2]) for j in self.d.journals()}
         for w in list(self.works):
             if not w.is_in(self.file(w)):
-                if (str(w.job), str(w.step)) in unseen or "found none so far, not profiled" in said:
+                name = str(w.job), str(w.step)
+                if name in unseen or full and name not in journals and time.monotonic() > self.ended + UNSEEN_S:
                     self.works.remove(w)
                     self.told["not profiled, by the log"] += 1
                 else:
