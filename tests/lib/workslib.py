@@ -114,12 +114,18 @@ class Work:
     def task(self, i):
         return "%s/user/task_%d" % (self.cgroup, i)
 
+    def pids_of(self, i):
+        with contextlib.suppress(OSError):
+            return [int(p) for p in slurp(self.task(i) + "/cgroup.procs").split()]
+        return []
+
     def pids(self):
-        out = []
-        for i in range(self.tasks):
-            with contextlib.suppress(OSError):
-                out += [int(p) for p in slurp(self.task(i) + "/cgroup.procs").split()]
-        return out
+        return sum(map(self.pids_of, range(self.tasks)), [])
+
+    def has_begun(self):
+        """Each task runs its program: slurmstepd lets it go once it is in its cgroup."""
+        tasks = [self.pids_of(i) for i in range(self.tasks)]
+        return all(pids and all(comm(p) != "slurmstepd" for p in pids) for pids in tasks)
 
     def park(self):
         """Waits for the tasks that live; takes the accounts of those that have just begun."""
@@ -135,9 +141,7 @@ class Work:
         return self.stopped and not slurp(self.task(i) + "/cgroup.procs").strip()
 
     def run(self):
-        wait_until(lambda: all(os.path.exists(self.task(i)) for i in range(self.tasks)) and
-                   all(comm(p) != "slurmstepd" for p in self.pids()) and len(self.pids()) >= self.tasks or
-                   self.proc.poll() is not None, BEGIN_S, "the tasks")
+        wait_until(lambda: self.has_begun() or self.proc.poll() is not None, BEGIN_S, "the tasks")
         self.proc.send_signal(signal.SIGSTOP)
         self.stopped = True
         if self.ends_by_signal:

@@ -77,9 +77,23 @@ static int covers(const struct row *of_slurm, const struct row *of_profile)
 	return is_in(start, of_slurm, 0);
 }
 
+static bool has(const struct row *r, enum index_column i)
+{
+	return r->text[i] && *r->text[i];
+}
+
+/* NaN: not known. Slurm names no count in the first run: what else it says of the job tells. */
+static double restart_of(const struct row *r)
+{
+	const bool is_first =
+		isnan(r->number[INDEX_restart]) && (has(r, INDEX_name) || has(r, INDEX_partition));
+
+	return is_first ? 0 : r->number[INDEX_restart];
+}
+
 static bool is_other_restart(const struct row *a, const struct row *b)
 {
-	return fabs(a->number[INDEX_restart] - b->number[INDEX_restart]) > 0;
+	return fabs(restart_of(a) - restart_of(b)) > 0;
 }
 
 /*

@@ -31,6 +31,7 @@ INTERVAL = 0.2
 REPORTS = 25  # of each, at most
 FINDINGS = 20  # of each kind are printed
 READY_S, MERGED_S = 200, 300  # at most, on a machine that has more to do: a start, or a report, and all files after the last job
+UNSEEN_S = 30  # after the last job: what has neither a journal nor a file by then found no slot
 LANES = 4  # jobprofds that faults meet at the same time
 SECONDS = 700  # of the long run at most, but for what is under way then; with the end 20 minutes
 
@@ -274,6 +275,7 @@ class Lane(threading.Thread):
 
     def finish(self):
         """All jobs have ended, and no fault comes any more. Returns what is left over."""
+        self.ended = time.monotonic()
         with contextlib.suppress(Failed):
             wait_until(lambda: not self.d.journals() and not self.lacking(), MERGED_S, "the files")
         for w in self.lacking():
@@ -298,9 +300,11 @@ class Lane(threading.Thread):
         unmerged = set(re.findall(r"job (\d+)(?: is not merged|: it is not written down)", said)) | set(
             re.findall(r"(\d+)_\S*: nobody has told the job's first node", said))
         unseen = set(re.findall(r"job_(\d+)/step_(\d+)(?: is not profiled|: it has no file)", said))
+        full, journals = "found none so far, not profiled" in said, {tuple(os.path.basename(j).split("_")[:2]) for j in self.d.journals()}
         for w in list(self.works):
             if not w.is_in(self.file(w)):
-                if (str(w.job), str(w.step)) in unseen or "found none so far, not profiled" in said:
+                name = str(w.job), str(w.step)
+                if name in unseen or full and name not in journals and time.monotonic() > self.ended + UNSEEN_S:
                     self.works.remove(w)
                     self.told["not profiled, by the log"] += 1
                 else:
@@ -333,6 +337,7 @@ class Index:
     def __init__(self):
         self.path = os.path.join(tmpdir("index"), "index.db")
         self.dirs, self.proc, self.said = [], None, os.path.join(os.path.dirname(self.path), "log")
+        self.lock = threading.Lock()  # of who ends it
 
     def cmd(self, verb, *more):
         return [JOBPROF, "index", verb, "--database", self.path, "--cluster", "faults", *more, *self.dirs]
@@ -343,12 +348,17 @@ class Index:
                               stdout=log, stderr=subprocess.STDOUT, env=plain_env())
 
     def kill(self):
+        """One that reads a disk that hangs has its end when the disk goes on."""
+        with self.lock:
+            self.kill_alone()
+
+    def kill_alone(self):
         self.proc.kill()
-        self.proc.wait(20)
+        self.proc.wait(READY_S)
         p = subprocess.Popen(self.cmd("scan"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=plain_env())
         time.sleep(0.05 * random.random())
         p.kill()
-        p.wait(20)
+        p.wait(READY_S)
         self.start()
 
     def check(self, lanes):
@@ -366,7 +376,8 @@ class Index:
         twice, missing = [j for j in have if have[j] > 1], sorted(wanted - set(have))
         others = sorted(set(have) - wanted - set().union(*(lane.broken for lane in lanes)))
         if twice or missing or others:
-            wrong.append("twice: %s, missing: %s, others: %s" % (twice[:5], missing[:5], others[:5]))
+            wrong.append("twice: %s, missing: %s, others: %s; %s" % (twice[:5], missing[:5], others[:5], [
+                row for j in (twice + missing + others)[:5] for row in query(self.path, "SELECT path, state, why FROM file WHERE path LIKE '%%%d%%'" % j)]))
         return wrong
 
 

@@ -4,6 +4,7 @@
 """A jobprofd that is restarted, comes late to steps, or gets other settings: what the kernel counted
 meanwhile is in the files, and rows have the instants that were asked for."""
 
+import resource
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
@@ -312,9 +313,60 @@ def idle_hand_over():
     d.end()
 
 
+def begun_without_files():
+    """A step that begins while jobprofd may open no more files, and a restart after that: it has one file, with all counts."""
+    d, job, h, earlier = RootedDaemon("nofile", INTERVAL).start(), new_job(), Hold(), Hold()
+    steps = [d.step(job, 0, earlier.cmd("park"))]
+    d.wait_said("profiling %d_0" % job)
+    pid = d.proc.pid
+    limit = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, limit[1]))
+    steps.append(d.step(job, 1, h.cmd("park", "spin=0.2", "park")))
+    h.wait()
+    d.wait_said("cannot begin journal .*%d_1_.*Too many open files" % job, 30)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, limit)
+    d.wait_said("%d_1_.*: its journal is written again" % job, 30)
+    d.end(signal.SIGKILL)
+    d.start()
+    h.go()
+    h.wait()
+    used = cpu_stat_ns(d.v2_step(job, 1) + "/user/task_0") / 1e9
+    earlier.wait()
+    for x, s in zip((earlier, h), steps):
+        x.go()
+        s.wait()
+    paths = sorted(d.file(job, i) for i in (0, 1))
+    attrs, counted = attrs_of(paths[1]), whole(paths[1], "Step", "CPUTime")
+    is_equal("a step that begins without descriptors, and a restart: one file, that says how it ended", (attrs["End Reason"], sorted(d.files())), ("exited", paths))
+    is_near("and CPU time is cpu.stat's", counted, used, 0.001, 0.003)
+    d.end()
+
+
+def cut_before_and_after():
+    """Another program cuts a journal, and another one after the restart."""
+    d, job, h = RootedDaemon("cut", INTERVAL).start(), new_job(), Hold()
+    s = d.step(job, 0, h.cmd("park"))
+    for n in (1, 2):
+        wait_until(lambda: d.journals() and in_use(d.journals()[0]) > first_frame_end(d.journals()[0]) + 9000, 20, "some rows")
+        os.truncate(d.journals()[0], first_frame_end(d.journals()[0]))
+        wait_until(lambda: len(cuts(d)) == n, 20, "the log of a cut")
+        time.sleep(SETTLE)
+        d.end(signal.SIGKILL)
+        d.start()
+    h.wait()
+    h.go()
+    s.wait()
+    is_equal("a journal that is cut before a restart and after it: what is lost by both", int(attrs_of(d.file(job, 0))["Lost Bytes"]), sum(cuts(d)))
+    d.end()
+
+
+def cuts(d):
+    return [int(n) for n in re.findall(r"cut its journal \S+: (\d+) bytes", d.said())]
+
+
 def what_a_restart_loses():
     """Nothing; upgrade.py has what cannot go on."""
-    together([lambda name=name: killed_and(name) for name in BETWEEN] + [idle_hand_over])
+    together([lambda name=name: killed_and(name) for name in BETWEEN] + [idle_hand_over, cut_before_and_after, begun_without_files])
 
 
 def frames(journal):

@@ -154,8 +154,9 @@ def our_files_keep_their_totals():
         name = "50_%d_n1.h5" % n
         path = os.path.join(prof, ME, name)
         if not write_ours(os.path.join(made, j), os.path.join(prof, ME), name):
-            with h5py.File(path, "r") as f:
+            with h5py.File(path, "r+") as f:
                 node = next(iter(f))
+                f[node].attrs["Restart Count"] = numpy.array([0], "<i4")  # of one run
             os.rename(path, path.replace("_n1.", "_%s." % node))
             n += 1
     if not n:
@@ -455,7 +456,7 @@ def begun(prof, name, start, golden="7_0_p1.h5", exact=True, **attrs):
         node = list(f.values())[0]
         if exact:
             node.attrs.create("Start TimeNS", [seconds(start) * 10**9 + 5], dtype="<i8")
-            return
+            return path
         tables = [t for t in list(node["Tasks"].values()) + [node["Network"]]]
         first = min(int(t["EpochTime"][0] - t["ElapsedTime"][0]) for t in tables)
         for t in tables:
@@ -533,6 +534,33 @@ def a_long_job_is_one():
     for what, prof in cases.items():
         st, err = merge(prof, "-j", "7", cwd=tmpdir())
         is_true("one job: " + what, st == 0 and not inputs(prof), (st, err))
+
+
+def runs_before_a_requeue_have_files_of_their_own():
+    """Files of nodes that the later run does not have stay in the directory."""
+    ours, d = {"Job_Name": "x"}, tmpdir()
+    prof = tmpdir("prof")
+    for n, run in enumerate(({}, {"Restart_Count": 1}, {"Restart_Count": 2})):
+        begun(prof, "7_%d_n%d.h5" % (n % 2, n), later(OLD, 600 * n), **ours, **run)
+    begun(prof, "7_1_n9.h5", later(OLD, 5), **ours)
+    os.mkdir(os.path.join(prof, ME, "restart0"))
+    os.rename(begun(prof, "7_1_n2.h5", later(OLD, 6), **ours), os.path.join(prof, ME, "restart0", "7_1_n2.h5"))
+
+    def made():
+        return {name: steps(os.path.join(d, name)) for name in sorted(os.listdir(d))}
+    st, err = merge(prof, "-j", "7", cwd=d)
+    each = {"job_7.h5": {"0": ["n2"]}, "job_7.restart0.h5": {"0": ["n0"], "1": ["n2", "n9"]}, "job_7.restart1.h5": {"1": ["n1"]}}
+    is_equal("a file per run", (st, made(), inputs(prof)), (0, each, ["restart0"]))
+    begun(prof, "7_2_n9.h5", later(OLD, 7), **ours)
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    each["job_7.restart0.h5"]["2"] = ["n9"]
+    is_equal("one that comes later", (made(), inputs(prof)), (each, ["restart0"]))
+    begun(prof, "7_0_n0.h5", later(OLD, 5000), **ours, Restart_Count=3)
+    st, err = merge(prof, "-j", "7", cwd=d)
+    is_true("the job file is of an earlier run: it stays as it is", st == 1 and err.count("\n") == 1 and "is of a run before a requeue" in err and
+            (made(), inputs(prof)) == (each, ["7_0_n0.h5", "restart0"]), (st, err, made()))
+    expect(0, *merge(prof, "-j", "7", cwd=d, out="new.h5"))
+    is_equal("and so the new one has another name", (steps(os.path.join(d, "new.h5")), inputs(prof)), ({"0": ["n0"]}, ["restart0"]))
 
 
 def job_start_chooses():
@@ -952,6 +980,25 @@ def running_steps_are_left_alone():
     expect(0, *merge(prof, "-j", "7", cwd=d))
     with h5py.File(os.path.join(d, "job_7.h5"), "r") as f:
         is_true("found again", "Missing Nodes" not in f["Steps/0"].attrs, "")
+
+
+def a_step_without_an_end_of_a_job_that_has_ended_is_said_to_be_one():
+    """Its node has lost the rest. The name that the line says merges what there is."""
+    prof, d = world("7_0_p1.h5"), tmpdir()
+    p = os.path.join(prof, ME)
+    for dot in ".7_0_p1.h5", ".7_1_p1.h5":
+        shutil.copy(os.path.join(p, "7_0_p1.h5"), os.path.join(p, dot))
+    os.unlink(os.path.join(p, "7_0_p1.h5"))
+    for state, words in (("COMPLETING", "still running"), ("COMPLETED", "although its job has ended")):
+        bin, env = slurm_that_says(squeue="echo '7|%s|5'" % state)
+        st, err = merge(prof, "-j", "7", cwd=d, env=env)
+        is_equal("%s: status, lines" % state, (st, [words in line for line in err.splitlines()]), (1, [True, True, False]))
+        is_equal("%s: asked once" % state, slurp(os.path.join(bin, "asked")).count("squeue"), 1)
+    is_true("nothing of it runs", "still runs" not in err, err)
+    os.unlink(os.path.join(p, ".7_1_p1.h5"))
+    os.rename(os.path.join(p, ".7_0_p1.h5"), os.path.join(p, re.search(r"rename it to (7_0\S+)", err)[1]))
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    is_equal("merged", steps(os.path.join(d, "job_7.h5")), {"0": ["p1"]})
 
 
 def a_step_that_only_runs_has_no_group():
@@ -1613,7 +1660,7 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            wait_does_not_take_the_file_of_an_earlier_job, a_job_without_files_that_runs_is_said_to,
            a_job_that_is_merged_beside_its_files_is_said_to,
            restarted_runs_have_files_of_their_own, two_jobs_of_one_id_are_not_one,
-           a_long_job_is_one, job_start_chooses,
+           a_long_job_is_one, runs_before_a_requeue_have_files_of_their_own, job_start_chooses,
            a_file_without_any_start_is_of_the_job_that_is_chosen_only_if_it_is_the_only_one,
            a_file_without_its_jobs_start_is_of_the_job_that_began_last_before,
            a_later_job_is_not_merged_into_the_file_of_an_earlier_one, a_job_file_is_extended,
@@ -1623,7 +1670,7 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            the_same_in_another_layout_is_the_same, other_content_is_refused_and_kept,
            what_a_table_differs_in_besides_rows_is_content,
            what_is_no_job_file_is_not_touched, a_job_file_that_is_open_for_writing_is_not_replaced,
-           running_steps_are_left_alone, a_step_that_only_runs_has_no_group,
+           running_steps_are_left_alone, a_step_without_an_end_of_a_job_that_has_ended_is_said_to_be_one, a_step_that_only_runs_has_no_group,
            a_file_that_slurm_has_open_is_left_alone, promised_nodes_are_missing,
            counts_that_no_job_has_are_unknown,
            bad_inputs_are_named_and_the_rest_merged, a_filter_that_is_not_there_is_named, what_only_copying_shows_is_named_too,

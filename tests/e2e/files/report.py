@@ -183,6 +183,16 @@ def how_it_ended():
         p = subprocess.run([JOBPROF, "run", "-o", "%s/%d" % (d, n), "--", "sh", "-c", script],
                            capture_output=True, text=True)
         is_true("report: %s: %s" % (script, word), p.stderr.lstrip().splitlines()[0].endswith("  " + word), p.stderr)
+    j = cases.job("some", 5)
+    j.state = None
+    for reason, status, wanted in (("exited", 0, (1, 0)), ("exited", 3, (0, 0)), ("signal 9", 137, (0, 0)), ("time limit", None, (0, 0)),
+                                   ("cgroup removed", None, (None, 0)), ("ended while jobprofd was away", None, (None, 0)),
+                                   ("jobprofd was stopped", None, (None, None)), (None, None, (None, None))):
+        j.attrs.update(end_reason=reason, exit_status=status)
+        j.write(d + "/end.h5")
+        facts = as_json(d + "/end.h5")["facts"]
+        is_equal("report: %s, exit status %s: whether it completed, and whether it runs" % (reason, status),
+                 (facts.get("is_completed"), facts.get("is_running")), wanted)
 
 
 def times_of_findings():

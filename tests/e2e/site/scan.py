@@ -372,6 +372,10 @@ def requeued():
     shift(put(t.user, 10, attributes={"Restart Count": 1}), 7200)
     is_equal("scan: each run of a job that was requeued is a row", [t.scan(), t.rows("job_id, restart"), t.check()],
              ["4 jobs of 4 new files", [(9, 0), (9, 1), (10, 0), (10, 1)], "no difference"])
+    # of the first run Slurm tells no count, and its profile may end late
+    put(os.path.join(t.user, "restart0"), 12)
+    shift(put(t.user, 12, attributes={"Restart Count": 1}), 60)
+    is_equal("scan: runs whose times overlap", [t.scan(), t.rows("job_id, restart")[-2:]], ["2 jobs of 2 new files", [(12, None), (12, 1)]])
     t.old()
     t.old(os.path.join(t.user, "restart0"))
     t.scan()

@@ -84,6 +84,13 @@ static double is_exclusive(const struct model_job *j)
 	return sharing ? !strcmp(sharing, "exclusive") : NAN;
 }
 
+/* Reasons that say why jobprofd saw no more of the step, and not how the step ended. */
+static bool is_end_unknown(const char *reason)
+{
+	return !strcmp(reason, "cgroup removed") || !strcmp(reason, "jobprofd was stopped") ||
+	       !strcmp(reason, "ended while jobprofd was away");
+}
+
 static double is_completed(const struct model_job *j)
 {
 	const char *state = text(j, "Job State"), *end = text(j, "End Reason");
@@ -91,14 +98,25 @@ static double is_completed(const struct model_job *j)
 
 	if (state)
 		return !strcmp(state, "COMPLETED");
+	if (end && is_end_unknown(end))
+		return NAN;
 	if (end && strcmp(end, "exited"))
 		return 0;
 	return isnan(status) ? NAN : status == 0;
 }
 
+static double is_running(const struct model_job *j)
+{
+	const char *state = text(j, "Job State"), *end = text(j, "End Reason");
+
+	if (state)
+		return !strcmp(state, "RUNNING");
+	return end && strcmp(end, "jobprofd was stopped") ? 0 : NAN;
+}
+
 static void facts_slurm_fill(struct facts *f, const struct model_job *j)
 {
-	const char *state = text(j, "Job State"), *reason = text(j, "End Reason");
+	const char *state = text(j, "Job State");
 	double start = number(j, "Job Start EpochTime");
 	double *const *v = f->values;
 	const char *step = j->nsteps ? j->steps[j->main_step].name : "";
@@ -106,7 +124,7 @@ static void facts_slurm_fill(struct facts *f, const struct model_job *j)
 	f->state = state ? strdup(state) : NULL;
 	*v[FACT_JOB_limit_s] = number(j, "Time Limit");
 	*v[FACT_JOB_is_completed] = is_completed(j);
-	*v[FACT_JOB_is_running] = state ? !strcmp(state, "RUNNING") : reason ? 0 : NAN;
+	*v[FACT_JOB_is_running] = is_running(j);
 	*v[FACT_JOB_is_exclusive] = is_exclusive(j);
 	*v[FACT_JOB_is_interactive] = !strcmp(step, "interactive") || !strcmp(step, "-6");
 	*v[FACT_JOB_is_slurm] = j->is_slurms || !isnan(start) || text(j, "Partition");

@@ -32,8 +32,9 @@ struct scan {
 	size_t saved_len;
 	char boot[64];
 	bool ended;
-	bool unbegun; /* has no whole frame, and no row in what there is */
-	bool foreign; /* has series that we do not know */
+	bool unbegun;	    /* has no whole frame, and no row in what there is */
+	bool foreign;	    /* has series that we do not know */
+	uint64_t cut_bytes; /* step.cut_bytes */
 	struct column_set sets[COUNTED_KINDS];
 	struct external_series external; /* what of them must go on as it was */
 	struct sensor_ids node;
@@ -86,6 +87,8 @@ static int scan_journal(const struct step_env *env, const char *path, struct pub
 			sc->foreign |= step__restore_columns(env, &rec, sc->sets) != 0;
 		else if (rec.type == J_ATTR && rec.str)
 			external_series__remember_name(&sc->external, rec.name, rec.str);
+		else if (rec.type == J_ATTR && !strcmp(rec.name, "Lost Bytes"))
+			sc->cut_bytes = rec.value.u;
 		else if (rec.type == J_END)
 			sc->ended = true;
 		else if (rec.type == J_STATE && rec.blob_len >= sizeof(struct saved)) {
@@ -148,11 +151,12 @@ static struct request *earlier_request(const struct step *s, const struct extern
 #define ALL_LOST (~0u)
 
 /* torn: the last record of the journal was. */
-static const char *restart_note(const struct step *s, unsigned lost, bool torn)
+static const char *restart_note(const struct step *s, struct kern *k, unsigned lost, bool torn)
 {
 	static char text[2 * FAMILY_WORDS_SIZE];
 	char names[FAMILY_WORDS_SIZE];
 	bool samples = s->families & (FAM_STACK | FAM_BURST | FAM_FOLD);
+	bool unseen = kern__slot(k, s->slot)->flags & JP_SLOT_F_TAKEN;
 
 	if (lost == ALL_LOST)
 		return "jobprofd was restarted with other programs; counts between are lost";
@@ -165,8 +169,9 @@ static const char *restart_note(const struct step *s, unsigned lost, bool torn)
 		return text;
 	}
 	snprintf(text, sizeof(text),
-		 "jobprofd was restarted; no count is lost, but these may be: %s%sexecutions of "
+		 "jobprofd was restarted; no count is lost, but these may be: %s%s%sexecutions of "
 		 "regions by programs that ended before they noticed",
+		 unseen ? "what threads that ended while births rested used last, " : "",
 		 samples ? "single samples, stacks and bursts of the last 10 s before, " : "",
 		 torn ? "rows of sensors and of the job itself in a record that was torn, " : "");
 	return text;
@@ -222,6 +227,7 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 		step__free(s);
 		return NULL;
 	}
+	s->cut_bytes = sc->cut_bytes;
 	sensor_rows__resume(s->sensors, &sc->node);
 	if (external_series__is_known(&sc->external))
 		s->req = earlier_request(s, &sc->external);
@@ -239,7 +245,7 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 	}
 	s->state = STEP_ACTIVE;
 	if (!closed)
-		journal__attr_str(s->journal, "Restarted", restart_note(s, lost, cut));
+		journal__attr_str(s->journal, "Restarted", restart_note(s, env->k, lost, cut));
 	log__print(same || closed ? LOGL_DEBUG : LOGL_WARN, "%s goes on after a restart%s", p->name,
 		   same || closed ? "" : " (counts in between are lost)");
 	return s;
@@ -271,7 +277,7 @@ static void close_journal(const struct step_env *env, const char *path, const st
 	if (v)
 		journal__attr_i64(j, "Lost", v->lost_rows);
 	if (cut && !closed)
-		journal__attr_i64(j, "Lost Bytes", cut);
+		journal__attr_i64(j, "Lost Bytes", sc->cut_bytes + cut);
 	journal__end(j);
 	journal__commit(j);
 	journal__free(j);
@@ -291,7 +297,6 @@ static struct step *take_up_journal(const struct step_env *env, const char *path
 	struct scan sc = {};
 	struct step *s = NULL;
 	bool same_boot;
-	char boot[64];
 	int err;
 
 	memset(p, 0, sizeof(*p));
@@ -308,8 +313,7 @@ static struct step *take_up_journal(const struct step_env *env, const char *path
 		log_error("%s is not a usable journal: %s: left where it is", path, strerror(-err));
 		p->name[0] = 0;
 	} else if (!sc.ended) {
-		step_journal__boot_id(boot, sizeof(boot));
-		same_boot = !strcmp(boot, sc.boot);
+		same_boot = !strcmp(step_journal__boot_id(), sc.boot);
 		if (same_boot && sc.saved && step_state__fits_build(sc.saved) && !sc.foreign)
 			s = resume_step(env, path, p, &sc);
 		if (!s)
@@ -416,6 +420,7 @@ static void log_resumed(const struct daemon *d)
 
 void daemon_resume(struct daemon *d)
 {
+	step_journal__boot_id();
 	if (!d->opts.embedded)
 		resume_dir(d, JOURNALS_STEP);
 	resume_dir(d, JOURNALS_RUN);

@@ -121,17 +121,20 @@ bool step__commit_frame(struct step *s)
 	return stays;
 }
 
-void step_journal__boot_id(char *buf, size_t len)
+const char *step_journal__boot_id(void)
 {
-	if (read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", buf, len) < 0)
-		snprintf(buf, len, "unknown");
-	buf[strcspn(buf, "\n")] = 0;
+	static char id[64]; /* read once: later there may be too many open files */
+
+	if (!id[0] && read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", id, sizeof(id)) < 0)
+		id[0] = '\0';
+	id[strcspn(id, "\n")] = '\0';
+	return id[0] ? id : "unknown";
 }
 
 static int put_header(struct step *s)
 {
 	struct journal *j = s->journal;
-	char number[32], boot[64];
+	char number[32];
 	int i, err = 0;
 
 	err |= journal__meta(j, "dir", s->pub.dir);
@@ -141,8 +144,7 @@ static int put_header(struct step *s)
 	err |= journal__meta(j, "uid", number);
 	snprintf(number, sizeof(number), "%u", s->pub.gid);
 	err |= journal__meta(j, "gid", number);
-	step_journal__boot_id(boot, sizeof(boot));
-	err |= journal__meta(j, "boot", boot);
+	err |= journal__meta(j, "boot", step_journal__boot_id());
 	if (s->pub.unwanted)
 		err |= journal__meta(j, JOURNAL_UNWANTED, "yes");
 	for (i = 0; i < COUNTED_KINDS; i++)

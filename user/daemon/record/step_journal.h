@@ -9,7 +9,7 @@
  * is not profiled. */
 int step__open_journal(struct step *s, const struct step_env *env);
 /* The id of this boot of the machine. */
-void step_journal__boot_id(char *buf, size_t len);
+const char *step_journal__boot_id(void);
 
 /* The key in the journal's META that tells a later jobprofd that the step's user wants no file. */
 #define JOURNAL_UNWANTED "unwanted"

@@ -4,7 +4,7 @@
  * controller's reset, when they wrap, or by two clusters with one directory. The decision is made
  * by what the files tell about their job. Files without the start of their job leave a doubt where
  * one node has a step twice, or where no step began for months: then the user has to choose which
- * job to merge.
+ * job to merge. Runs of one job, which was requeued, are told apart: each has a job file.
  */
 #include <errno.h>
 #include <limits.h>
@@ -65,6 +65,8 @@ void job_identity__read(struct merge_item *i, const struct node_info *info)
 	i->identity = o;
 }
 
+static const char runs[] = "runs";
+
 /* What the files say of two jobs that differs, in words; "": they say that the job is one; NULL:
  * they say too little. */
 static const char *difference(const struct job_identity *a, const struct job_identity *b)
@@ -76,7 +78,7 @@ static const char *difference(const struct job_identity *a, const struct job_ide
 	if (a->uid >= 0 && b->uid >= 0 && a->uid != b->uid)
 		return "users";
 	if (runs_known && a->restart != b->restart)
-		return "";
+		return runs;
 	if (a->sluid && b->sluid)
 		return a->sluid != b->sluid && runs_known ? "SLUIDs" : "";
 	if (a->job_start >= 0 && b->job_start >= 0)
@@ -88,6 +90,7 @@ static const char *difference(const struct job_identity *a, const struct job_ide
 struct group {
 	int64_t start;		       /* of the job if one says it, else of its first step; -1 */
 	int64_t last;		       /* start of a step */
+	int64_t restart;	       /* -1: no file says it */
 	const struct job_identity **v; /* all that differ */
 	unsigned n;
 };
@@ -96,7 +99,7 @@ struct groups {
 	const struct merge_set *set;
 	struct group *v;
 	unsigned n;
-	const char *what; /* differs between two of them, in words */
+	const char *what; /* differs between two of them, in words; not the run, if others do */
 };
 
 /* Whether the job has this step of this node already, and it began at another time. */
@@ -147,6 +150,8 @@ static int join_group(struct group *g, const struct job_identity *o)
 {
 	if (o->start >= 0)
 		g->last = o->start;
+	if (o->restart >= 0)
+		g->restart = o->restart;
 	if (o->job_start >= 0 && (g->start < 0 || o->job_start < g->start))
 		g->start = o->job_start;
 	else if (g->start < 0)
@@ -183,7 +188,7 @@ static struct group *add_group(struct groups *gs)
 	if (room__grow(&gs->v, gs->n, 1, sizeof(*gs->v)))
 		return NULL;
 	v = &gs->v[gs->n++];
-	*v = (struct group){.start = -1, .last = -1};
+	*v = (struct group){.start = -1, .last = -1, .restart = -1};
 	return v;
 }
 
@@ -198,10 +203,10 @@ static int put_item(struct groups *gs, struct merge_item *i)
 		const char *what = misfit(gs, k, i);
 
 		possible += !what;
-		if (what)
-			gs->what = what;
-		else
+		if (!what)
 			g = &gs->v[k];
+		else if (!gs->what || gs->what == runs)
+			gs->what = what;
 	}
 	if (possible > 1 && i->identity.start < 0)
 		return 0;
@@ -249,13 +254,39 @@ static void starts_text(const struct groups *gs, char *text, size_t size)
 	}
 }
 
+/* Says of which run each item is. What is in the job file cannot go elsewhere. */
+static int part_runs(struct merge_set *s, const struct groups *gs)
+{
+	int64_t last = -1;
+	int err = -ENOTUNIQ;
+
+	for (unsigned k = 0; k < gs->n; k++)
+		last = gs->v[k].restart > last ? gs->v[k].restart : last;
+	for (unsigned i = 0; i < s->nitems; i++) {
+		struct job_identity *o = &s->items[i].identity;
+		int64_t run = o->known && o->job != NO_JOB ? gs->v[o->job].restart : last;
+
+		o->run = run < last ? (int)run : -1;
+		if (run < last && !s->items[i].file)
+			err = -EXDEV;
+	}
+	if (err == -EXDEV)
+		log_error("job %u: the job file is of a run before a requeue, and files in %s are "
+			  "of a later one: nothing is merged; rename it, or -o gives the new one "
+			  "another name",
+			  s->job, s->where);
+	return err;
+}
+
 int job_identity__check(struct merge_set *s)
 {
 	struct groups gs = {0};
 	char starts[256];
 	int err = make_groups(&gs, s);
 
-	if (!err && gs.n > 1) {
+	if (!err && gs.n > 1 && gs.what == runs) {
+		err = part_runs(s, &gs);
+	} else if (!err && gs.n > 1) {
 		starts_text(&gs, starts, sizeof(starts));
 		log_error(
 			"job %u: the files in %s%s are of %u jobs of that id, whose %s differ and "

@@ -423,6 +423,7 @@ static void leave_result(struct job *j, int err)
 		if (item->file) {
 			item->done->state = item->state;
 			item->done->stamp = item->stamp;
+			item->done->run = item->identity.run;
 		}
 	}
 }
@@ -660,11 +661,39 @@ static int try_merge(struct work *w)
 	return err ? err : -EAGAIN;
 }
 
-static int merge_job(const struct merge_opts *o, struct merge_set *s, const char *output,
-		     struct merge_report *st)
+static int move_item(struct merge_sets *sets, unsigned from, struct merge_item *item)
 {
-	struct work w = {o, s, output, pool__share(sizeof(*w.out))};
-	unsigned nfiles = s->nitems;
+	const struct merge_set *s = &sets->v[from];
+	struct merge_set *to = merge_sets__of(sets, s->job, item->done->run, s->dir, s->where);
+
+	if (!to || room__grow(&to->items, to->nitems, 1, sizeof(*item)))
+		return -ENOMEM;
+	to->items[to->nitems++] = *item;
+	return 0;
+}
+
+/* Moves the files of runs before the last one to sets of their own, which are merged later. */
+static int part_runs(struct merge_sets *sets, unsigned from)
+{
+	unsigned n = 0, all = sets->v[from].nitems;
+	struct merge_item *items = sets->v[from].items;
+	int err = 0;
+
+	for (unsigned i = 0; i < all; i++) {
+		if (!err && items[i].done->run >= 0)
+			err = move_item(sets, from, &items[i]);
+		if (err || items[i].done->run < 0)
+			items[n++] = items[i];
+	}
+	sets->v[from].nitems = n;
+	return err ? err : -EAGAIN;
+}
+
+static int merge_job(const struct merge_opts *o, struct merge_sets *sets, unsigned at,
+		     const char *output, struct merge_report *st)
+{
+	struct work w = {o, &sets->v[at], output, pool__share(sizeof(*w.out))};
+	unsigned nfiles = w.set->nitems;
 	struct merge_done *done = pool__share(nfiles * sizeof(*done));
 	int err = -EAGAIN;
 
@@ -673,11 +702,15 @@ static int merge_job(const struct merge_opts *o, struct merge_set *s, const char
 		goto out;
 	}
 	for (unsigned i = 0; i < nfiles; i++)
-		s->items[i].done = &done[i];
-	while (err == -EAGAIN && s->nitems)
+		w.set->items[i].done = &done[i];
+	while (err == -EAGAIN && w.set->nitems) {
 		err = try_merge(&w);
+		if (err == -ENOTUNIQ)
+			err = part_runs(sets, at);
+		w.set = &sets->v[at];
+	}
 	if (err != -EAGAIN)
-		s->refused = w.out->refused;
+		w.set->refused = w.out->refused;
 	st->outputs += w.out->st.outputs;
 	st->nodes += w.out->st.nodes;
 	st->known += w.out->st.known;
@@ -688,8 +721,10 @@ out:
 	return err;
 }
 
-static int merge_set(const struct merge_opts *o, struct merge_set *s, struct merge_report *st)
+static int merge_set(const struct merge_opts *o, struct merge_sets *sets, unsigned at,
+		     struct merge_report *st)
 {
+	const struct merge_set *s = &sets->v[at];
 	_cleanup_free_ char *output = merge__output_name(o, s->job, s->restart);
 	int err;
 
@@ -701,9 +736,10 @@ static int merge_set(const struct merge_opts *o, struct merge_set *s, struct mer
 			  s->job);
 	else if (!s->nitems)
 		log_error("job %u: nothing in %s that can be merged", s->job, s->where);
-	err = s->nitems ? merge_job(o, s, output, st) : -ENOENT;
-	st->refused += s->refused;
-	return err || s->refused ? 1 : 0;
+	err = s->nitems ? merge_job(o, sets, at, output, st) : -ENOENT;
+	st->refused += sets->v[at].refused;
+	/* -EAGAIN: nothing is left of it */
+	return (err && err != -EAGAIN) || sets->v[at].refused ? 1 : 0;
 }
 
 static int merge_sets(const struct merge_opts *o, struct merge_sets *sets, struct merge_report *st)
@@ -715,7 +751,7 @@ static int merge_sets(const struct merge_opts *o, struct merge_sets *sets, struc
 		return -EINVAL;
 	}
 	for (unsigned i = 0; i < sets->n; i++)
-		if (merge_set(o, &sets->v[i], st))
+		if (merge_set(o, sets, i, st))
 			status = 1;
 	return sets->n ? status : -ENOENT;
 }

@@ -227,22 +227,25 @@ static bool wanted(const struct scan *c, uint32_t job, const char *step)
 	return any;
 }
 
-static struct merge_set *set_of(struct scan *c, uint32_t job)
+struct merge_set *merge_sets__of(struct merge_sets *sets, uint32_t job, int restart, int dir,
+				 const char *where)
 {
-	struct merge_sets *sets = c->sets;
 	struct merge_set *v;
 
 	for (unsigned i = 0; i < sets->n; i++)
-		if (sets->v[i].job == job && sets->v[i].restart == c->restart)
+		if (sets->v[i].job == job && sets->v[i].restart == restart &&
+		    !strcmp(sets->v[i].where, where))
 			return &sets->v[i];
 	if (room__grow(&sets->v, sets->n, 1, sizeof(*sets->v)))
 		return NULL;
 	v = &sets->v[sets->n];
-	*v = (struct merge_set){.job = job, .restart = c->restart};
-	v->dir = fcntl(c->dir, F_DUPFD_CLOEXEC, 3);
-	v->where = strdup(c->where);
+	*v = (struct merge_set){.job = job, .restart = restart};
+	v->where = strdup(where);
+	if (!v->where)
+		return NULL;
+	v->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
 	sets->n++;
-	return v->dir < 0 || !v->where ? NULL : v;
+	return v->dir < 0 ? NULL : v;
 }
 
 int merge_set__add_absent(struct merge_set *s, const char *step, const char *node)
@@ -271,6 +274,19 @@ static int add_file(struct merge_set *s, const char *file, const struct merge_na
 	return v->file && v->step && v->node ? 0 : -ENOMEM;
 }
 
+static bool has_ended(struct merge_set *s)
+{
+	struct slurmjob j;
+	char job[16];
+
+	if (!s->asked) {
+		snprintf(job, sizeof(job), "%u", s->job);
+		s->ended = slurmjob__ask(job, s->job, &j) && !slurmjob__runs(&j);
+	}
+	s->asked = true;
+	return s->ended;
+}
+
 static int add_running(struct scan *c, struct merge_set *s, const char *file,
 		       const struct merge_name *m)
 {
@@ -279,10 +295,15 @@ static int add_running(struct scan *c, struct merge_set *s, const char *file,
 	/* The writer publishes the whole file before it takes the dot file away. */
 	if (!fstatat(c->dir, file + 1, &st, AT_SYMLINK_NOFOLLOW))
 		return 0;
-	log_warn("%s/%s: step %s on %s is still running: left alone", c->where, file,
-		 stepname__human(m->step), m->node);
+	if (has_ended(s))
+		log_warn("%s/%s: step %s on %s has no end, although its job has ended: left alone; "
+			 "if %s has lost the rest, as a reboot can, rename it to %s",
+			 c->where, file, stepname__human(m->step), m->node, m->node, file + 1);
+	else
+		log_warn("%s/%s: step %s on %s is still running: left alone", c->where, file,
+			 stepname__human(m->step), m->node);
 	s->refused++;
-	s->running = true;
+	s->running = !has_ended(s);
 	return merge_set__add_absent(s, stepname__group(m->step), m->node);
 }
 
@@ -294,7 +315,7 @@ static int add_name(struct scan *c, const char *name)
 
 	if (kind == NAME_OTHER || !wanted(c, m.job, kind == NAME_FOREIGN ? NULL : m.step))
 		return 0;
-	s = set_of(c, m.job);
+	s = merge_sets__of(c->sets, m.job, c->restart, c->dir, c->where);
 	if (!s)
 		return -ENOMEM;
 	if (kind == NAME_RUNNING)

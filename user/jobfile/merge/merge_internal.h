@@ -49,11 +49,13 @@ struct job_identity {
 	int64_t job_start; /* unix time, as Slurm has it */
 	int64_t start;	   /* start of the step on this node */
 	unsigned job; /* result: number of its job among those that have this id; UINT_MAX: none */
+	int run;      /* result: its run, if others of the set are of a later one; else -1 */
 };
 
 /* What has been done with a file; shared by all tries and processes of a merge. */
 struct merge_done {
 	bool named; /* a message has named the refused file */
+	int run;    /* job_identity.run */
 	enum merge_state state;
 	struct merge_stamp stamp;
 };
@@ -88,10 +90,11 @@ struct merge_set {
 	struct merge_absent *absent;
 	unsigned nabsent;
 	unsigned refused;
-	bool running;  /* a step of it is running */
-	char *copying; /* shared by parent and child: the file that is copied now, or "";
-			* MERGE_NAME_MAX + 1 bytes */
-	int *full;     /* shared likewise: why there was no room for the output, 0: there was */
+	bool running;	   /* a step of it is running */
+	bool asked, ended; /* Slurm; it says that the job has ended */
+	char *copying;	   /* shared by parent and child: the file that is copied now, or "";
+			    * MERGE_NAME_MAX + 1 bytes */
+	int *full;	   /* shared likewise: why there was no room for the output, 0: there was */
 };
 
 /* merge.c: the job file's name; NULL: no memory. FILE.h5 of the last run (restart -1), and
@@ -120,6 +123,10 @@ struct merge_sets {
 /* Finds the sets of all specs. 0, -ENOMEM or -errno (logged). */
 int merge_dir__find(const struct merge_opts *o, struct merge_sets *out);
 void merge_dir__free(struct merge_sets *sets);
+/* The set of a job's run in a directory, which may be new: then others may have moved. NULL: no
+ * memory. */
+struct merge_set *merge_sets__of(struct merge_sets *sets, uint32_t job, int restart, int dir,
+				 const char *where);
 int merge_set__add_absent(struct merge_set *s, const char *step, const char *node);
 /* By step and node. */
 void merge_set__sort(struct merge_set *s);
@@ -207,7 +214,8 @@ int merge_metadata__write(struct merge_metadata *metadata, const struct merge_se
 
 /* job_identity.c: whether all items are of one job. */
 void job_identity__read(struct merge_item *i, const struct node_info *info);
-/* 0; -EXDEV: the items are of several jobs (logged); -ENOMEM. */
+/* 0; -EXDEV: the items are of several jobs (logged); -ENOTUNIQ: of several runs of a job, which
+ * identity.run tells apart; -ENOMEM. */
 int job_identity__check(struct merge_set *s);
 /* Leaves only the items of the job that began at that unix time. 0; -ENOENT: none did, -EEXIST: the
  * job file is of another one (both logged); -ENOMEM. */
