@@ -181,7 +181,7 @@ CAPS = {"CHOWN": 0, "DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "FOWNER": 3, "FSETI
 BY_HAND = {"NET_ADMIN", "SYS_RAWIO"}  # the unit has them by a drop-in only
 DAEMON = set(CAPS) - {"SETPCAP"}
 READS = {"SYS_PTRACE", "CHECKPOINT_RESTORE", "DAC_READ_SEARCH"}
-OWN_ID, NOBODY = 4294967280, 65534  # the first: child.c; no user's
+OWN_ID, NOBODY = 4294967280, 65534  # the first: ids.h; no user's
 
 
 def status_of(pid):
