@@ -77,8 +77,8 @@ def rows(number, cells, time_ns=0, flags=REPLY_FLAG):
     return message(ROWS, body, flags)
 
 
-def mark(name, time_ns=0, flags=REPLY_FLAG):
-    return message(MARK, struct.pack("<q", time_ns) + text(name, 64), flags)
+def mark(name, time_ns=0):
+    return message(MARK, struct.pack("<q", time_ns) + text(name, 64))
 
 
 def live(job=UNKNOWN, step_name=""):

@@ -403,8 +403,10 @@ def copies(d):
     s.stepd.call(c.step(job_id=job, step_id=0, uid=NOBODY, gid=NOBODY, families="task"))
     s.run(["sleep", "60"], uid=NOBODY)
     deaf = Peer(d, s.base + "/user/task_0", NOBODY)
-    for i in range(2000):  # more than a pipe takes
-        deaf.send(c.mark("%063d" % i, flags=0))
+    deaf.call(c.table(0, "t", [("C%d" % i, "", c.U64, c.GAUGE) for i in range(30)]))
+    for i in range(1000):  # more than a pipe takes
+        deaf.send(c.rows(0, range(30), flags=0))
+    deaf.call(c.rows(0, range(30)))
     deaf.send(c.totals(flags=7))
     status = wait_until(lambda: copying(d.proc.pid), 5, "a copy")
     is_true("copies: ids that no user has", re.search(r"^Uid:(\t%s){4}$" % OWN_ID, status, re.M), status)
