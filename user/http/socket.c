@@ -142,6 +142,7 @@ int http_peer__of_loopback(uid_t *uid, int fd)
 	struct sockaddr_in here = {0}, there = {0};
 	socklen_t n = sizeof(here), m = sizeof(there);
 	unsigned local, local_port, remote, remote_port, owner;
+	static char buf[65536];
 	unsigned long inode;
 	int err = -ENOENT;
 	char line[512];
@@ -153,7 +154,7 @@ int http_peer__of_loopback(uid_t *uid, int fd)
 	f = fopen("/proc/net/tcp", "re");
 	if (!f)
 		return -errno;
-	setvbuf(f, NULL, _IOFBF, 1 << 16);
+	setvbuf(f, buf, _IOFBF, sizeof(buf)); /* else 1 KiB at a time */
 	while (err && fgets(line, sizeof(line), f))
 		/* without an inode the other end is closed, and the user always 0 */
 		if (sscanf(line, " %*u: %8x:%4x %8x:%4x %*x %*x:%*x %*x:%*x %*x %u %*u %lu", &local,
