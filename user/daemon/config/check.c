@@ -193,10 +193,26 @@ static int try_state_dir(const char *dir)
 	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
 
+int check__state_dir(const char *dir)
+{
+	struct stat st;
+
+	if (stat(dir, &st))
+		return -errno;
+	if (!st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+	log_error("StateDir %s: others than root may write there (mode %04o, of uid %u), and so "
+		  "decide what is done as whom: chown root, chmod go-w, or name another directory",
+		  dir, st.st_mode & 07777, st.st_uid);
+	return -EPERM;
+}
+
 static unsigned check_state_dir(const struct config *c)
 {
 	int err = try_state_dir(c->state_dir);
 
+	if (!err && check__state_dir(c->state_dir) == -EPERM)
+		return 1;
 	if (err)
 		log_error("%s: StateDir %s: %s: make the directory above it",
 			  config__where(c, "StateDir"), c->state_dir, strerror(-err));
