@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define IDS_WORK   (IDS_OWN + 1) /* jobprofd's helpers are others */
-#define GROUPS_MAX 65536 /* NGROUPS_MAX of Linux */
+#define GROUPS_MAX 65536	 /* NGROUPS_MAX of Linux */
 
 static int set_groups(int n, const gid_t *groups)
 {

@@ -417,7 +417,8 @@ static void end(struct server *w, unsigned i, bool is_late)
 
 /* ---- what the library calls */
 
-/* Who reads the page is done within ms: of strangers, who may be on other machines, the one that is there longest goes. */
+/* Who reads the page is done within ms: of strangers, who may be on other machines, the one that is
+ * there longest goes. */
 static void take_stranger(struct server *w, int fd)
 {
 	int *place = &w->strangers[w->stranger++ % OF_USER];

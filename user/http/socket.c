@@ -159,8 +159,9 @@ int http_peer__of_loopback(uid_t *uid, int fd)
 		/* without an inode the other end is closed, and the user always 0 */
 		if (sscanf(line, " %*u: %8x:%4x %8x:%4x %*x %*x:%*x %*x:%*x %*x %u %*u %lu", &local,
 			   &local_port, &remote, &remote_port, &owner, &inode) == 6 &&
-		    inode && local == there.sin_addr.s_addr && local_port == ntohs(there.sin_port) &&
-		    remote == here.sin_addr.s_addr && remote_port == ntohs(here.sin_port)) {
+		    inode && local == there.sin_addr.s_addr &&
+		    local_port == ntohs(there.sin_port) && remote == here.sin_addr.s_addr &&
+		    remote_port == ntohs(here.sin_port)) {
 			*uid = owner;
 			err = 0;
 		}

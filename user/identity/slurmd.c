@@ -36,8 +36,8 @@ static bool is_roots(pid_t pid, const char *name)
 }
 
 /* <prefix>/sbin/slurmd comes with <prefix>/bin/squeue. Debian's program is slurmd-wlm; " (deleted)"
- * follows the name after an upgrade. The process is looked at again, as a user's may have its number
- * by now: root executes what is found. */
+ * follows the name after an upgrade. The process is looked at again, as a user's may have its
+ * number by now: root executes what is found. */
 int slurmd__squeue(pid_t pid, const char *name, char *squeue, size_t size)
 {
 	char exe[PATH_MAX], *slash;

@@ -233,7 +233,7 @@ def processes():
     """jobprofd with a step of nobody's, whose stacks are followed and whose file is written again and again."""
     d = Daemon(0.2, ProfileHDF5Default="all,stack", StackUnwind="dwarf", PublishInterval=0).start()
     job = new_job()
-    step = Stepd(job, 0, [public_tool("jpspin"), "8"], v2_task(Trees().job(job) + "/step_0", ["-u", NOBODY]))
+    step = Stepd(job, 0, [public_tool("jpspin"), "60"], v2_task(Trees().job(job) + "/step_0", ["-u", NOBODY]))
     may("jobprofd", confined(d.proc.pid), 0, DAEMON)
     may("a helper that reads /proc", child(d, "jobprofd", OWN_ID), OWN_ID, READS)
     may("who opens programs", child(d, "jobprof-code", 0), 0, READS | {"KILL"})
