@@ -114,13 +114,14 @@ def state_dir():
     says("StateDir cannot be made", sh(run_cmd("true", state="/proc/nothing")), 1,
          "StateDir /proc/nothing: ")
     for name, uid, mode in (("of a user", NOBODY, 0o700), ("that all may write to", 0, 0o1777), ("that a group may write to", 0, 0o770)):
-        d = RootedDaemon()
-        os.mkdir(d.state)
-        os.chown(d.state, uid, uid)
-        os.chmod(d.state, mode)
-        says("a StateDir " + name, sh([JOBPROFD, "-f", "-c", d.conf]), 1, "others than root may write there")
-        p = sh([JOBPROFD, "--check-config", "-c", d.conf])
-        is_true("a StateDir %s: --check-config" % name, p.returncode == 1 and "others than root may write there" in p.stderr, p)
+        for key, below in (("StateDir", ""), ("Socket", "/socket")):
+            own = tmpdir("own")
+            d = RootedDaemon(**{key: own + below})
+            os.chown(own, uid, uid)
+            os.chmod(own, mode)
+            says("a %s %s" % (key, name), sh([JOBPROFD, "-f", "-c", d.conf]), 1, key + ": others than root may write to")
+            p = sh([JOBPROFD, "--check-config", "-c", d.conf])
+            is_true("a %s %s: --check-config" % (key, name), p.returncode == 1 and key + ": others than root may write to" in p.stderr, p)
     d = RootedDaemon(StateDir="/proc/nothing")
     says("StateDir cannot be made: jobprofd", sh([JOBPROFD, "-f", "-c", d.conf]), 1,
          "StateDir /proc/nothing: ")

@@ -193,26 +193,37 @@ static int try_state_dir(const char *dir)
 	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 }
 
-int check__state_dir(const char *dir)
+/* -EPERM, logged, where others than root may write to a directory that is there. */
+static int check_roots(const char *key, const char *dir)
 {
 	struct stat st;
 
-	if (stat(dir, &st))
-		return -errno;
-	if (!st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+	if (stat(dir, &st) || (!st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH))))
 		return 0;
-	log_error("StateDir %s: others than root may write there (mode %04o, of uid %u), and so "
-		  "decide what is done as whom: chown root, chmod go-w, or name another directory",
-		  dir, st.st_mode & 07777, st.st_uid);
+	log_error("%s: others than root may write to %s (mode %04o, of uid %u), and so decide "
+		  "what is believed: chown root, chmod go-w, or name another directory",
+		  key, dir, st.st_mode & 07777, st.st_uid);
 	return -EPERM;
+}
+
+int check__root_alone(const struct config *c)
+{
+	char dir[128];
+	char *slash;
+	int err;
+
+	snprintf(dir, sizeof(dir), "%s", c->socket);
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[slash == dir] = '\0';
+	err = check_roots("Socket", slash ? dir : ".");
+	return check_roots("StateDir", c->state_dir) ? -EPERM : err;
 }
 
 static unsigned check_state_dir(const struct config *c)
 {
 	int err = try_state_dir(c->state_dir);
 
-	if (!err && check__state_dir(c->state_dir) == -EPERM)
-		return 1;
 	if (err)
 		log_error("%s: StateDir %s: %s: make the directory above it",
 			  config__where(c, "StateDir"), c->state_dir, strerror(-err));
@@ -253,10 +264,11 @@ static unsigned check_sensors(const struct config *c)
 	return n == -EPERM; /* which is said */
 }
 
-/* The part of the check that is about StateDir, PinDir and sensors. */
+/* The part of the check that is about StateDir, Socket, PinDir and sensors. */
 static unsigned check_places(const struct config *c)
 {
-	return check_state_dir(c) + check_pin_dir(c) + check_sensors(c);
+	return check_state_dir(c) + check_pin_dir(c) + check_sensors(c) +
+	       (check__root_alone(c) != 0);
 }
 
 #define SLURMS_PROFILE "acct_gather_profile/hdf5"

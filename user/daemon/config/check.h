@@ -26,9 +26,9 @@ int check__load(struct config *c, const char *path, bool needed, struct check_fa
 /* Reads the keys that begin with EnergyIPMI. Logs what is wrong. 0 or -EINVAL. */
 int check__ipmi(struct config *c, struct ipmi_settings *s);
 
-/* Journals, and as whom jobs are merged, are believed where root alone may write. 0; -EPERM,
- * logged; -errno. */
-int check__state_dir(const char *dir);
+/* StateDir says as whom jobs are merged, and Slurm's plugins believe who listens at Socket: where
+ * such a directory is there, root alone may write to it. 0; -EPERM, logged. */
+int check__root_alone(const struct config *c);
 
 /* Logs if Slurm makes no cgroups for steps, or its own profile plugin writes to the same place. */
 void check__slurm(const struct config *c);
