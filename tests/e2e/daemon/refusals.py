@@ -381,6 +381,10 @@ def checked_configuration():
             ("SensorDir of everybody", "SensorDir=%s" % shared, 1, "sensor plug-ins of .* are not loaded: others may write to it"),
             ("a source that there is not", "Sensors=all,-imp", 0, 'jobprof.conf:5: Sensors: no source is called "imp": ')):
         says("check: " + name, site.check(site.jobprof + line + "\n", site.slurm), status, words)
+    readable = os.path.join(tmpdir("programs"), "writer")
+    shutil.copy(os.path.join(BUILD, "jobprof-writer"), readable)
+    os.chmod(readable, 0o755)
+    says("check: a writer that users can trace", site.check(site.jobprof + "Writer=%s\n" % readable, site.slurm), 0, "writer can be read by others than root: .* chmod 711")
     is_equal("check: sources that there are", site.check(site.jobprof + "Sensors=all,-ipmi,rapl\n", site.slurm).stderr, "")
     says("check: it is a file", site.check(site.good + "ProfileHDF5Dir=%s/slurm.conf\n" % site.etc, site.slurm), 1,
          "slurm.conf.*Not a directory")

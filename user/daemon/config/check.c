@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/io_full.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "base/str.h"
 #include "client/client.h"
 #include "daemon/child/child.h"
@@ -191,33 +192,6 @@ static int try_state_dir(const char *dir)
 			return -errno;
 	}
 	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
-}
-
-/* -EPERM, logged, where others than root may write to a directory that is there. */
-static int check_roots(const char *key, const char *dir)
-{
-	struct stat st;
-
-	if (stat(dir, &st) || (!st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH))))
-		return 0;
-	log_error("%s: others than root may write to %s (mode %04o, of uid %u), and so decide "
-		  "what is believed: chown root, chmod go-w, or name another directory",
-		  key, dir, st.st_mode & 07777, st.st_uid);
-	return -EPERM;
-}
-
-int check__root_alone(const struct config *c)
-{
-	char dir[128];
-	char *slash;
-	int err;
-
-	snprintf(dir, sizeof(dir), "%s", c->socket);
-	slash = strrchr(dir, '/');
-	if (slash)
-		slash[slash == dir] = '\0';
-	err = check_roots("Socket", slash ? dir : ".");
-	return check_roots("StateDir", c->state_dir) ? -EPERM : err;
 }
 
 static unsigned check_state_dir(const struct config *c)
@@ -476,17 +450,25 @@ static unsigned check_dir(const struct config *c)
 	return err < 0;
 }
 
+static unsigned check_programs(const struct config *c)
+{
+	char writer[4200], merges[4200];
+
+	publication__find_writer(c->writer, writer, sizeof(writer));
+	program__find("jobprof", "../bin", merges, sizeof(merges));
+	check__unreadable(writer);
+	check__unreadable(merges);
+	if (!access(writer, X_OK))
+		return 0;
+	log_error("Writer %s: %s: no file can be written", writer, strerror(errno));
+	return 1;
+}
+
 static unsigned check_local(const struct config *c)
 {
 	struct sockaddr_un addr;
-	char writer[4200];
-	unsigned errors = 0;
+	unsigned errors = check_programs(c);
 
-	publication__find_writer(c->writer, writer, sizeof(writer));
-	if (access(writer, X_OK)) {
-		log_error("Writer %s: %s: no file can be written", writer, strerror(errno));
-		errors++;
-	}
 	if (strlen(c->socket) >= sizeof(addr.sun_path) - strlen(JPC_SOCKET_ROOT)) {
 		log_error("%s: Socket=%s: a path of a socket has at most %zu characters",
 			  config__where(c, "Socket"), c->socket,

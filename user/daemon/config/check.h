@@ -30,6 +30,9 @@ int check__ipmi(struct config *c, struct ipmi_settings *s);
  * such a directory is there, root alone may write to it. 0; -EPERM, logged. */
 int check__root_alone(const struct config *c);
 
+/* Logs if a program that works as jobs' users can be read by them. */
+void check__unreadable(const char *program);
+
 /* Logs if Slurm makes no cgroups for steps, or its own profile plugin writes to the same place. */
 void check__slurm(const struct config *c);
 
