@@ -38,11 +38,13 @@ static int may_fork(void)
 	return pid > 0;
 }
 
-/* Letters of what it may: write, fork, kill, connect, trace. */
+/* Letters of what it may: write, fork, kill, connect; o: its real id is its effective one, so that
+ * this user may end it. */
 static void put_rights(char *to)
 {
 	int fd = open(getenv("WHOREADS_WRITES"), O_RDWR);
 	int sock = socket(AF_UNIX, SOCK_STREAM, 0);
+	char uids[32] = "";
 
 	if (fd >= 0)
 		*to++ = 'w';
@@ -52,6 +54,9 @@ static void put_rights(char *to)
 		*to++ = 'k';
 	if (sock >= 0)
 		*to++ = 'c';
+	put_status(uids, sizeof(uids), "\nUid:");
+	if ((uid_t)strtoul(uids, NULL, 10) == geteuid())
+		*to++ = 'o';
 	*to = 0;
 	close(fd);
 	close(sock);
@@ -63,7 +68,7 @@ static void say(const char *path)
 	     seccomp[32] = "?", rights[8], line[4096];
 	int n;
 
-	put_status(uid, sizeof(uid), "\nUid:");
+	snprintf(uid, sizeof(uid), "%u", geteuid());
 	put_status(gid, sizeof(gid), "\nGid:");
 	put_status(groups, sizeof(groups), "\nGroups:");
 	put_status(caps, sizeof(caps), "\nCapPrm:");

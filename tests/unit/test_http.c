@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Addresses, names and hosts as browsers and attackers send them; processes that answer. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "http/child.h"
+#include "http/http.h"
 #include "http/request.h"
+#include "http/socket.h"
 
 static int parse(const char *raw)
 {
@@ -120,4 +125,24 @@ TEST(a_child_that_is_killed_is_not_waited_for)
 
 	d.n = DYING_MAX;
 	assert_int_equal(-EBUSY, child__start(&c, &d, 30));
+}
+
+TEST(who_has_closed_the_connection_is_nobody)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	unsigned short port = 0;
+	int listener, client = socket(AF_INET, SOCK_STREAM, 0), fd;
+	uid_t uid = (uid_t)-1;
+
+	assert_int_equal(0, http_listener__loopback(&listener, &port));
+	a.sin_port = htons(port);
+	assert_int_equal(0, connect(client, (const struct sockaddr *)&a, sizeof(a)));
+	fd = accept(listener, NULL, NULL);
+	assert_true(fd >= 0);
+	assert_int_equal(0, http_peer__of_loopback(&uid, fd));
+	assert_int_equal(getuid(), uid);
+	close(client); /* the kernel's table says root's from now on */
+	assert_int_equal(-ENOENT, http_peer__of_loopback(&uid, fd));
+	close(fd);
+	close(listener);
 }

@@ -7,7 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define GROUPS_MAX 65536 /* NGROUPS_MAX of Linux */
+#define IDS_WORK   (IDS_OWN + 1) /* jobprofd's helpers are others */
+#define GROUPS_MAX 65536	 /* NGROUPS_MAX of Linux */
 
 static int set_groups(int n, const gid_t *groups)
 {
@@ -34,6 +35,15 @@ int ids__set(uid_t uid, gid_t gid)
 	if (syscall(SYS_setresgid, gid, gid, gid) || syscall(SYS_setresuid, uid, uid, uid))
 		return -errno;
 	return 0;
+}
+
+int ids__work_as(uid_t uid, gid_t gid)
+{
+	if (syscall(SYS_setresgid, gid, gid, gid))
+		return -errno;
+	if (!syscall(SYS_setresuid, IDS_WORK, uid, IDS_WORK))
+		return 0;
+	return errno == EINVAL ? ids__set(uid, gid) : -errno;
 }
 
 int ids__set_effective(uid_t uid, gid_t gid)

@@ -9,6 +9,10 @@
 
 #include <sys/types.h>
 
+/* No user has it, nor a file: no process but root's and of the same id may send it a signal.
+ * nobody's may be many. */
+#define IDS_OWN 4294967280u
+
 /* Sets the groups that the user database has for the user, and gid; only gid where it does not know
  * the user. 0 or -errno. */
 int ids__set_groups(const char *user, gid_t gid);
@@ -16,6 +20,10 @@ int ids__set_groups(const char *user, gid_t gid);
  * or -errno. */
 int ids__drop_groups(void);
 int ids__set(uid_t uid, gid_t gid);
+/* Sets the effective ids to those of a user, for good. The others are no user's, so that this one
+ * can neither end the process nor stop it, nor set its limits. Where there are not so many users,
+ * as in some containers, as ids__set(). */
+int ids__work_as(uid_t uid, gid_t gid);
 /* Sets the effective ids alone, so that the process can go back to its former ones. 0 or -errno. */
 int ids__set_effective(uid_t uid, gid_t gid);
 

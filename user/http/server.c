@@ -60,6 +60,9 @@ struct guest {
 struct server {
 	const struct http_server *s;
 	struct guest guests[CONNECTIONS + 1];
+	int strangers[OF_USER]; /* sockets of the page's guests whose user is not known, as they
+				 * came; 0: none */
+	unsigned stranger;
 	unsigned accepted;
 	struct MHD_Daemon *daemon;
 	struct exchange *first, *last; /* all, as they came */
@@ -414,6 +417,24 @@ static void end(struct server *w, unsigned i, bool is_late)
 
 /* ---- what the library calls */
 
+/* Who reads the page is done within ms: of strangers, who may be on other machines, the one that is
+ * there longest goes. */
+static void take_stranger(struct server *w, int fd)
+{
+	int *place = &w->strangers[w->stranger++ % OF_USER];
+
+	if (*place)
+		shutdown(*place, SHUT_RDWR);
+	*place = fd;
+}
+
+static void forget_stranger(struct server *w, int fd)
+{
+	for (unsigned i = 0; i < OF_USER; i++)
+		if (w->strangers[i] == fd)
+			w->strangers[i] = 0;
+}
+
 /* One user who opens many connections and says nothing holds up nobody else. */
 static void count_connection(void *arg, struct MHD_Connection *c, void **context,
 			     enum MHD_ConnectionNotificationCode what)
@@ -425,6 +446,7 @@ static void count_connection(void *arg, struct MHD_Connection *c, void **context
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (g)
 			g->n--;
+		forget_stranger(w, socket_of(c));
 		return;
 	}
 	w->accepted++;
@@ -435,7 +457,10 @@ static void count_connection(void *arg, struct MHD_Connection *c, void **context
 			g = &all[i];
 	*context = g;
 	g->uid = uid;
-	if (++g->n > OF_USER && (uid == (uid_t)-1 || uid != w->s->proxy))
+	g->n++;
+	if (w->s->page && uid == (uid_t)-1)
+		take_stranger(w, socket_of(c));
+	else if (g->n > OF_USER && (uid == (uid_t)-1 || uid != w->s->proxy))
 		shutdown(socket_of(c), SHUT_RDWR);
 }
 

@@ -142,6 +142,8 @@ int http_peer__of_loopback(uid_t *uid, int fd)
 	struct sockaddr_in here = {0}, there = {0};
 	socklen_t n = sizeof(here), m = sizeof(there);
 	unsigned local, local_port, remote, remote_port, owner;
+	static char buf[65536];
+	unsigned long inode;
 	int err = -ENOENT;
 	char line[512];
 	FILE *f;
@@ -152,11 +154,14 @@ int http_peer__of_loopback(uid_t *uid, int fd)
 	f = fopen("/proc/net/tcp", "re");
 	if (!f)
 		return -errno;
+	setvbuf(f, buf, _IOFBF, sizeof(buf)); /* else 1 KiB at a time */
 	while (err && fgets(line, sizeof(line), f))
-		if (sscanf(line, " %*u: %8x:%4x %8x:%4x %*x %*x:%*x %*x:%*x %*x %u", &local,
-			   &local_port, &remote, &remote_port, &owner) == 5 &&
-		    local == there.sin_addr.s_addr && local_port == ntohs(there.sin_port) &&
-		    remote == here.sin_addr.s_addr && remote_port == ntohs(here.sin_port)) {
+		/* without an inode the other end is closed, and the user always 0 */
+		if (sscanf(line, " %*u: %8x:%4x %8x:%4x %*x %*x:%*x %*x:%*x %*x %u %*u %lu", &local,
+			   &local_port, &remote, &remote_port, &owner, &inode) == 6 &&
+		    inode && local == there.sin_addr.s_addr &&
+		    local_port == ntohs(there.sin_port) && remote == here.sin_addr.s_addr &&
+		    remote_port == ntohs(here.sin_port)) {
 			*uid = owner;
 			err = 0;
 		}

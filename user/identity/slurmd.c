@@ -24,17 +24,26 @@ struct options {
 	bool unclear;
 };
 
-/* <prefix>/sbin/slurmd comes with <prefix>/bin/squeue. Debian's program is slurmd-wlm; " (deleted)"
- * follows the name after an upgrade. A process of root in a container has paths of the container,
- * and other users may have made files of these names here. */
-int slurmd__squeue(pid_t pid, const char *name, char *squeue, size_t size)
+/* A process of root in a container has paths of the container, and other users may have made files
+ * of these names here. */
+static bool is_roots(pid_t pid, const char *name)
 {
-	char exe[PATH_MAX], comm[64], *slash;
+	char comm[64];
 	uid_t uid;
 
-	if (proc__comm(pid, comm, sizeof(comm)) || strcmp(comm, name) != 0 ||
-	    proc__uid(pid, &uid) || uid || !proc__has_our_root(pid) ||
-	    proc__link(pid, "exe", exe, sizeof(exe)))
+	return !proc__comm(pid, comm, sizeof(comm)) && !strcmp(comm, name) &&
+	       !proc__uid(pid, &uid) && !uid && proc__has_our_root(pid);
+}
+
+/* <prefix>/sbin/slurmd comes with <prefix>/bin/squeue. Debian's program is slurmd-wlm; " (deleted)"
+ * follows the name after an upgrade. The process is looked at again, as a user's may have its
+ * number by now: root executes what is found. */
+int slurmd__squeue(pid_t pid, const char *name, char *squeue, size_t size)
+{
+	char exe[PATH_MAX], *slash;
+
+	if (!is_roots(pid, name) || proc__link(pid, "exe", exe, sizeof(exe)) ||
+	    !is_roots(pid, name))
 		return -ENOENT;
 	slash = strrchr(exe, '/');
 	if (!slash || !str__starts(slash + 1, name) ||
@@ -132,6 +141,8 @@ static int check_process(void *ctx, pid_t pid)
 	    read_command_line(&o, pid) || (o.node[0] && strcmp(o.node, f->node) != 0))
 		return 0;
 	find_conf(&s, pid, &o);
+	if (!is_roots(pid, "slurmd"))
+		return 0;
 	/* a child that slurmd has just forked looks like slurmd itself */
 	if (!f->n || strcmp(s.squeue, f->found.squeue) != 0 || strcmp(s.conf, f->found.conf) != 0)
 		f->n++;

@@ -102,7 +102,7 @@ static int become(uid_t uid)
 	int err = ids__drop_groups();
 
 	if (!err)
-		err = ids__set(uid, NOBODY);
+		err = ids__work_as(uid, NOBODY);
 	if (err && err != -EINVAL && err != -EPERM)
 		return err;
 	/* a change of ids takes the signal, and may let the file's owner look into this process */

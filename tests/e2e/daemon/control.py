@@ -3,6 +3,7 @@
 """jobprofd's socket: who may say what, and what of it is in the files."""
 
 import codecs
+import contextlib
 import csv
 import grp
 import io
@@ -15,10 +16,22 @@ from controllib import *
 import socketlib as c
 
 NOBODY = pwd.getpwnam("nobody").pw_uid
+OWN_ID = "4294967280"  # ids.h: no user's
 
 
 def daemon(**settings):
     return Daemon(INTERVAL, **settings)
+
+
+def copying(daemon):
+    """The status of a child that writes to a pipe, and has its ids."""
+    with open("/proc/%d/task/%d/children" % (daemon, daemon)) as f:
+        for pid in f.read().split():
+            with contextlib.suppress(OSError):
+                status = open("/proc/%s/status" % pid).read()
+                if os.readlink("/proc/%s/fd/1" % pid).startswith("pipe:") and "CapPrm:\t0000000000000000" in status:
+                    return status
+    return None
 
 
 def columns(path, table):
@@ -383,6 +396,25 @@ def restarted():
     is_equal("after a restart: jobprofd ends", d.end(), 0)
 
 
+def copies(d):
+    """A process that copies a journal for its user, which he does not read, can be stopped by nobody: it ends in time."""
+    job = new_job()
+    s = Step(d, job)
+    s.stepd.call(c.step(job_id=job, step_id=0, uid=NOBODY, gid=NOBODY, families="task"))
+    s.run(["sleep", "60"], uid=NOBODY)
+    deaf = Peer(d, s.base + "/user/task_0", NOBODY)
+    deaf.call(c.table(0, "t", [("C%d" % i, "", c.U64, c.GAUGE) for i in range(30)]))
+    for i in range(1000):  # more than a pipe takes
+        deaf.send(c.rows(0, range(30), flags=0))
+    deaf.call(c.rows(0, range(30)))
+    deaf.send(c.totals(flags=7))
+    status = wait_until(lambda: copying(d.proc.pid), 5, "a copy")
+    is_true("copies: ids that no user has", re.search(r"^Uid:(\t%s){4}$" % OWN_ID, status, re.M), status)
+    deaf.end()
+    os.kill(s.tasks.proc.pid, signal.SIGTERM)
+    s.end()
+
+
 def hostile(d):
     """Whatever comes over the socket costs nobody else anything."""
     job = new_job()
@@ -444,7 +476,7 @@ def hostile(d):
 
 def main():
     d = daemon(ProfileHDF5Default="None").start()
-    for part in (asked_for, own_programs, tasks_told, hostile):
+    for part in (asked_for, own_programs, tasks_told, copies, hostile):
         try:
             part(d)
         except (Failed, OSError, KeyError) as e:

@@ -181,7 +181,7 @@ CAPS = {"CHOWN": 0, "DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "FOWNER": 3, "FSETI
 BY_HAND = {"NET_ADMIN", "SYS_RAWIO"}  # the unit has them by a drop-in only
 DAEMON = set(CAPS) - {"SETPCAP"}
 READS = {"SYS_PTRACE", "CHECKPOINT_RESTORE", "DAC_READ_SEARCH"}
-OWN_ID, NOBODY = 4294967280, 65534  # the first: child.c; no user's
+OWN_ID, NOBODY = 4294967280, 65534  # the first: ids.h; no user's
 
 
 def status_of(pid):
@@ -233,7 +233,7 @@ def processes():
     """jobprofd with a step of nobody's, whose stacks are followed and whose file is written again and again."""
     d = Daemon(0.2, ProfileHDF5Default="all,stack", StackUnwind="dwarf", PublishInterval=0).start()
     job = new_job()
-    step = Stepd(job, 0, [public_tool("jpspin"), "8"], v2_task(Trees().job(job) + "/step_0", ["-u", NOBODY]))
+    step = Stepd(job, 0, [public_tool("jpspin"), "60"], v2_task(Trees().job(job) + "/step_0", ["-u", NOBODY]))
     may("jobprofd", confined(d.proc.pid), 0, DAEMON)
     may("a helper that reads /proc", child(d, "jobprofd", OWN_ID), OWN_ID, READS)
     may("who opens programs", child(d, "jobprof-code", 0), 0, READS | {"KILL"})

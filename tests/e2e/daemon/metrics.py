@@ -183,6 +183,25 @@ def readers():
         is_true("usage: " + " ".join(words), p.returncode == 2 and not p.stdout and p.stderr.startswith("jobprof exporter: "), p)
 
 
+def held():
+    """Whoever opens many connections and says nothing, or goes away, does not hide the metrics from others."""
+    for args, away in ((["--readers", "all"], False), ([], True)):
+        x = Exporter(d, *args)
+        code = "import socket, sys\nl = [socket.create_connection(('127.0.0.1', %d)) for _ in range(300)]\nprint('there', flush=True)\nsys.stdin.read()" % x.port
+        p = start(["setpriv", "--reuid=%d" % NOBODY, "--clear-groups", "/usr/bin/python3", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if away:
+            x.proc.send_signal(signal.SIGSTOP)
+        is_equal("held: 300 connections", p.stdout.readline(), "there\n")
+        if away:
+            p.kill()
+            p.wait()
+            x.proc.send_signal(signal.SIGCONT)
+        is_equal("held: the metrics are there%s" % (" when who held them is gone" if away else ""), [x.get()[0] for _ in range(3)], [200] * 3)
+        p.stdin.close()
+        p.wait()
+        x.end()
+
+
 def user():
     """jobprofd gives the metrics to one user, and nothing else; the exporter needs no right."""
     mine = Daemon(INTERVAL, MetricsUser=OTHER.pw_name).start()
@@ -355,7 +374,7 @@ def main():
     global d
     need_bpf()
     d = Daemon(INTERVAL, -10, PublishInterval=1).start()
-    run_tests((values, steps_add_up, restarted, energy_and_gpus, names, readers, user, calls, file, absent, scraped, status, many))
+    run_tests((values, steps_add_up, restarted, energy_and_gpus, names, readers, held, user, calls, file, absent, scraped, status, many))
     d.end()
 
 

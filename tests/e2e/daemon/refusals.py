@@ -113,6 +113,15 @@ def bpffs():
 def state_dir():
     says("StateDir cannot be made", sh(run_cmd("true", state="/proc/nothing")), 1,
          "StateDir /proc/nothing: ")
+    for name, uid, mode in (("of a user", NOBODY, 0o700), ("that all may write to", 0, 0o1777), ("that a group may write to", 0, 0o770)):
+        for key, below in (("StateDir", ""), ("Socket", "/socket")):
+            own = tmpdir("own")
+            d = RootedDaemon(**{key: own + below})
+            os.chown(own, uid, uid)
+            os.chmod(own, mode)
+            says("a %s %s" % (key, name), sh([JOBPROFD, "-f", "-c", d.conf]), 1, key + ": others than root may write to")
+            p = sh([JOBPROFD, "--check-config", "-c", d.conf])
+            is_true("a %s %s: --check-config" % (key, name), p.returncode == 1 and key + ": others than root may write to" in p.stderr, p)
     d = RootedDaemon(StateDir="/proc/nothing")
     says("StateDir cannot be made: jobprofd", sh([JOBPROFD, "-f", "-c", d.conf]), 1,
          "StateDir /proc/nothing: ")
@@ -372,6 +381,10 @@ def checked_configuration():
             ("SensorDir of everybody", "SensorDir=%s" % shared, 1, "sensor plug-ins of .* are not loaded: others may write to it"),
             ("a source that there is not", "Sensors=all,-imp", 0, 'jobprof.conf:5: Sensors: no source is called "imp": ')):
         says("check: " + name, site.check(site.jobprof + line + "\n", site.slurm), status, words)
+    readable = os.path.join(tmpdir("programs"), "writer")
+    shutil.copy(os.path.join(BUILD, "jobprof-writer"), readable)
+    os.chmod(readable, 0o755)
+    says("check: a writer that users can trace", site.check(site.jobprof + "Writer=%s\n" % readable, site.slurm), 0, "writer can be read by others than root: .* chmod 711")
     is_equal("check: sources that there are", site.check(site.jobprof + "Sensors=all,-ipmi,rapl\n", site.slurm).stderr, "")
     says("check: it is a file", site.check(site.good + "ProfileHDF5Dir=%s/slurm.conf\n" % site.etc, site.slurm), 1,
          "slurm.conf.*Not a directory")

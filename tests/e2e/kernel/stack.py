@@ -200,7 +200,7 @@ def cpu_seconds(pid):
         return int(f.read().rpartition(")")[2].split()[11]) / os.sysconf("SC_CLK_TCK")
 
 
-OWN_ID = "4294967280"  # child.c: no user's
+OWN_ID = "4294967280"  # ids.h: no user's
 
 
 def rights():

@@ -318,6 +318,32 @@ def swapped():
             is_true("swapped for %s: it is said" % what, p.returncode == 1 and "it has changed meanwhile" in err, (p.returncode, out, err))
 
 
+# Those that work as the user of this script, and those of them that it may end.
+ENDS = """import os, re
+mine = [int(p) for p in os.listdir("/proc") if p.isdigit() and os.path.exists("/proc/%s/status" % p)
+        and re.search(r"^Uid:\t\d+\t%d\t" % os.getuid(), open("/proc/%s/status" % p).read(), re.M) and int(p) != os.getpid()]
+for p in mine:
+    try:
+        os.kill(p, 0)
+        print(p, "may be ended")
+    except PermissionError:
+        print(p, "goes on")
+"""
+
+
+def not_ended():
+    """The user as whom files are removed can neither end nor stop who does it: the next user's turn would not come."""
+    need_root()
+    s = Site()
+    put(s.user("gone1") + "/job_1.h5", 100, UIDS[0])
+    p = start(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=alarm", "-e", "inject=alarm:delay_enter=2000000:when=1", JOBPROF, "expire",
+               "--older-than", "60d", "--unindexed", s.dir], stdout=subprocess.DEVNULL)
+    as_user = ["setpriv", "--reuid=%d" % UIDS[0], "--clear-groups", "--regid=%d" % UIDS[0], "/usr/bin/python3", "-c", ENDS]
+    said = wait_until(lambda: subprocess.run(as_user, capture_output=True, text=True, check=True).stdout, 10, "a process that works as the user")
+    is_true("not ended: by the user", re.fullmatch(r"\d+ goes on\n", said), said)
+    is_equal("not ended: its status", p.wait(30), 0)
+
+
 def many():
     """A user with 20,000 files, half of which go."""
     s = Site()
@@ -378,4 +404,4 @@ def units():
 
 
 if __name__ == "__main__":
-    run_tests((by_age, never_young, quota, without_settings, as_owner, as_user, hostile_top, hostile_directory, swapped, many, settings_of_the_site, units))
+    run_tests((by_age, never_young, quota, without_settings, as_owner, as_user, hostile_top, hostile_directory, swapped, not_ended, many, settings_of_the_site, units))

@@ -160,7 +160,7 @@ static void free_known(struct owner *w)
 
 /* ---- the child */
 
-/* A child of root becomes the user, for good, and has nothing open but the directory above. */
+/* A child of root works as the user, for good, and has nothing open but the directory above. */
 static int become(const struct owner *w)
 {
 	int err = 0;
@@ -168,7 +168,7 @@ static int become(const struct owner *w)
 	if (!geteuid() && w->uid) {
 		err = ids__set_groups(w->name, w->gid);
 		if (!err)
-			err = ids__set(w->uid, w->gid);
+			err = ids__work_as(w->uid, w->gid);
 	}
 	if (!err && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		err = -errno;

@@ -29,8 +29,6 @@
 #define MEMORY_PART 4 /* of the machine's */
 #define PIDS_MAX    "1024"
 #define NICE_LEAST  19
-/* No user has it, nor a file: no process but root's may send it a signal. nobody's may be many. */
-#define OWN_ID 4294967280u
 
 struct child_group {
 	char own[600]; /* jobprofd's, as it was given */
@@ -406,7 +404,7 @@ int child__become_helper(void)
 	if (!geteuid()) {
 		err = prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) ? -errno : ids__drop_groups();
 		if (!err)
-			err = ids__set(OWN_ID, OWN_ID);
+			err = ids__set(IDS_OWN, IDS_OWN);
 	}
 	if (err && err != -EINVAL) /* a container may have no such user */
 		return err;

@@ -78,6 +78,6 @@ void publication__find_writer(const char *configured, char *buf, size_t len);
 
 /* Starts a child that writes the journal to a pipe and ends within 10 s, read or not. Returns the
  * end to read from, or -errno. */
-int journal_copy__start(const char *journal, const struct child_user *u);
+int journal_copy__start(const char *journal);
 
 #endif

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/io_full.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "base/str.h"
 #include "client/client.h"
 #include "daemon/child/child.h"
@@ -237,10 +238,11 @@ static unsigned check_sensors(const struct config *c)
 	return n == -EPERM; /* which is said */
 }
 
-/* The part of the check that is about StateDir, PinDir and sensors. */
+/* The part of the check that is about StateDir, Socket, PinDir and sensors. */
 static unsigned check_places(const struct config *c)
 {
-	return check_state_dir(c) + check_pin_dir(c) + check_sensors(c);
+	return check_state_dir(c) + check_pin_dir(c) + check_sensors(c) +
+	       (check__root_alone(c) != 0);
 }
 
 #define SLURMS_PROFILE "acct_gather_profile/hdf5"
@@ -448,17 +450,25 @@ static unsigned check_dir(const struct config *c)
 	return err < 0;
 }
 
+static unsigned check_programs(const struct config *c)
+{
+	char writer[4200], merges[4200];
+
+	publication__find_writer(c->writer, writer, sizeof(writer));
+	program__find("jobprof", "../bin", merges, sizeof(merges));
+	check__unreadable(writer);
+	check__unreadable(merges);
+	if (!access(writer, X_OK))
+		return 0;
+	log_error("Writer %s: %s: no file can be written", writer, strerror(errno));
+	return 1;
+}
+
 static unsigned check_local(const struct config *c)
 {
 	struct sockaddr_un addr;
-	char writer[4200];
-	unsigned errors = 0;
+	unsigned errors = check_programs(c);
 
-	publication__find_writer(c->writer, writer, sizeof(writer));
-	if (access(writer, X_OK)) {
-		log_error("Writer %s: %s: no file can be written", writer, strerror(errno));
-		errors++;
-	}
 	if (strlen(c->socket) >= sizeof(addr.sun_path) - strlen(JPC_SOCKET_ROOT)) {
 		log_error("%s: Socket=%s: a path of a socket has at most %zu characters",
 			  config__where(c, "Socket"), c->socket,

@@ -26,6 +26,13 @@ int check__load(struct config *c, const char *path, bool needed, struct check_fa
 /* Reads the keys that begin with EnergyIPMI. Logs what is wrong. 0 or -EINVAL. */
 int check__ipmi(struct config *c, struct ipmi_settings *s);
 
+/* StateDir says as whom jobs are merged, and Slurm's plugins believe who listens at Socket: where
+ * such a directory is there, root alone may write to it. 0; -EPERM, logged. */
+int check__root_alone(const struct config *c);
+
+/* Logs if a program that works as jobs' users can be read by them. */
+void check__unreadable(const char *program);
+
 /* Logs if Slurm makes no cgroups for steps, or its own profile plugin writes to the same place. */
 void check__slurm(const struct config *c);
 

@@ -171,6 +171,8 @@ static int lock_state(struct daemon *d)
 	}
 	if (env->embedded)
 		return 0;
+	if (check__root_alone(d->opts.cfg))
+		return -EPERM;
 	snprintf(path, sizeof(path), "%s/lock", env->state_dir);
 	d->lockfd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (d->lockfd < 0) {

@@ -45,12 +45,11 @@ static int send_kind(struct call *k, struct step *s, int kind, int gtid)
 /* The user may read what the step's file will have. The answer is useful also without it. */
 static void send_journal(struct call *k, const struct step *s)
 {
-	const struct child_user u = {s->pub.user, s->pub.uid, s->pub.gid};
 	const struct jpc_journal m = {.head = {.magic = JPC_MAGIC,
 					       .version = JPC_VERSION,
 					       .type = JPC_JOURNAL,
 					       .length = sizeof(m)}};
-	int fd = s->unnamed ? -1 : journal_copy__start(s->pub.journal, &u);
+	int fd = s->unnamed ? -1 : journal_copy__start(s->pub.journal);
 
 	if (fd < 0)
 		return;
