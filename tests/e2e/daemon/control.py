@@ -415,6 +415,37 @@ def copies(d):
     s.end()
 
 
+STOPS = """import os, signal, sys, time
+stopped, end = set(), time.time() + 4
+while time.time() < end:
+    for pid in open("/proc/%s/task/%s/children" % (sys.argv[1], sys.argv[1])).read().split():
+        try:
+            if b"running" in open("/proc/%s/cmdline" % pid, "rb").read():
+                os.kill(int(pid), signal.SIGSTOP)
+                stopped.add(pid)
+        except OSError:
+            pass
+print(len(stopped))
+"""
+
+
+@in_full
+def judges():
+    """A user stops those that judge the files of his steps: they are two, so that there is room for others."""
+    d = daemon(LiveFindings="all").start()
+    steps = [Step(d, new_job()) for _ in range(5)]
+    for s in steps:
+        s.stepd.call(c.step(job_id=s.job, step_id=0, uid=NOBODY, gid=NOBODY, families="task", node_index=0))
+        s.run(["sleep", "100"], uid=NOBODY)
+    p = subprocess.run(["setpriv", "--reuid=%d" % NOBODY, "--clear-groups", "/usr/bin/python3", "-c", STOPS, str(d.proc.pid)],
+                       capture_output=True, text=True, check=True)
+    is_equal("judges: two are stopped", p.stdout, "2\n")
+    for s in steps:
+        os.kill(s.tasks.proc.pid, signal.SIGTERM)
+        s.end()
+    d.end()
+
+
 def hostile(d):
     """Whatever comes over the socket costs nobody else anything."""
     job = new_job()
@@ -485,6 +516,7 @@ def main():
     precedence()
     administrators()
     slow()
+    run_tests([judges])
     restarted()
 
 

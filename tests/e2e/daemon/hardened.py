@@ -231,7 +231,7 @@ def child(d, name, uid):
 
 def processes():
     """jobprofd with a step of nobody's, whose stacks are followed and whose file is written again and again."""
-    d = Daemon(0.2, ProfileHDF5Default="all,stack", StackUnwind="dwarf", PublishInterval=0).start()
+    d = Daemon(0.2, ProfileHDF5Default="all,stack", StackUnwind="dwarf").start()
     job = new_job()
     step = Stepd(job, 0, [public_tool("jpspin"), "60"], v2_task(Trees().job(job) + "/step_0", ["-u", NOBODY]))
     may("jobprofd", confined(d.proc.pid), 0, DAEMON)

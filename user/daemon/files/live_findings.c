@@ -24,7 +24,7 @@
 #define DEADLINE_NS (60 * NSEC_PER_SEC)
 #define CPU_S	    20
 #define OUTPUT_MAX  16384 /* bytes, which fit into a pipe: the child need not wait for a reader */
-#define AT_ONCE	    4	  /* children of all steps */
+#define AT_ONCE	    4	  /* children of all steps, half of them of one user, who may stop them */
 
 /* What a user can act on at once. All else that holds a job back is said after its end. */
 static const char *const told[] = {"cpu.stacked", "job.stopped", "mem.leak", "gpu.idle"};
@@ -62,13 +62,17 @@ static void run_judge(const struct publication *p, int out, pid_t parent)
 	_exit(1);
 }
 
-static bool has_room(const struct daemon *d)
+static bool has_room(const struct daemon *d, uid_t uid)
 {
-	unsigned n = 0;
+	unsigned n = 0, own = 0;
 
-	for (const struct step *s = d->steps; s; s = s->next)
-		n += s->req && s->req->findings.pid;
-	return n < AT_ONCE;
+	for (const struct step *s = d->steps; s; s = s->next) {
+		const bool runs = s->req && s->req->findings.pid;
+
+		n += runs;
+		own += runs && s->pub.uid == uid;
+	}
+	return n < AT_ONCE && own < AT_ONCE / 2;
 }
 
 void live_findings__judge(struct daemon *d, struct step *s, uint64_t now_ns)
@@ -78,7 +82,7 @@ void live_findings__judge(struct daemon *d, struct step *s, uint64_t now_ns)
 	int out[2];
 
 	if (!f || !f->wanted || f->pid || f->n == JPC_FINDINGS_MAX || s->state != STEP_ACTIVE ||
-	    !has_room(d) || pipe2(out, O_CLOEXEC | O_NONBLOCK))
+	    !has_room(d, s->pub.uid) || pipe2(out, O_CLOEXEC | O_NONBLOCK))
 		return;
 	pid = fork();
 	if (!pid)
