@@ -543,13 +543,14 @@ def runs_before_a_requeue_have_files_of_their_own():
     for n, run in enumerate(({}, {"Restart_Count": 1}, {"Restart_Count": 2})):
         begun(prof, "7_%d_n%d.h5" % (n % 2, n), later(OLD, 600 * n), **ours, **run)
     begun(prof, "7_1_n9.h5", later(OLD, 5), **ours)
+    begun(prof, "7_4294967292_n1.h5", later(OLD, 598))  # an extern step knows nothing of its job
     os.mkdir(os.path.join(prof, ME, "restart0"))
     os.rename(begun(prof, "7_1_n2.h5", later(OLD, 6), **ours), os.path.join(prof, ME, "restart0", "7_1_n2.h5"))
 
     def made():
         return {name: steps(os.path.join(d, name)) for name in sorted(os.listdir(d))}
     st, err = merge(prof, "-j", "7", cwd=d)
-    each = {"job_7.h5": {"0": ["n2"]}, "job_7.restart0.h5": {"0": ["n0"], "1": ["n2", "n9"]}, "job_7.restart1.h5": {"1": ["n1"]}}
+    each = {"job_7.h5": {"0": ["n2"]}, "job_7.restart0.h5": {"0": ["n0"], "1": ["n2", "n9"]}, "job_7.restart1.h5": {"1": ["n1"], "-4": ["n1"]}}
     is_equal("a file per run", (st, made(), inputs(prof)), (0, each, ["restart0"]))
     begun(prof, "7_2_n9.h5", later(OLD, 7), **ours)
     expect(0, *merge(prof, "-j", "7", cwd=d))

@@ -32,14 +32,25 @@
 /* How long jobprof run waits, from the end of its command, for room for the last rows. */
 #define REST_MAX_NS (5 * NSEC_PER_SEC)
 
-/* Where births rest; else a thread that has left the step may still be in its slot. */
+static bool has_left(const struct step *s, const struct kern *k)
+{
+	uint32_t slot;
+
+	for_each_slot(slot, s) if (kern__slot(k, slot)->away_ns) return true;
+	return false;
+}
+
+/* Where births or switches rest, or have rested: a thread counts when the kernel frees it. One that
+ * has left the step while its births were seen may still be in its slot. */
 static uint64_t unseen_ends(const struct step *s, struct kern *k)
 {
 	const struct jp_slot *own = kern__slot(k, s->slot);
+	const bool rested = kern__control(k)->unseen ||
+			    (kern__rested(k, s->start_boot_ns) & FAM_SCHED && !has_left(s, k));
 	uint64_t n = 0;
 	uint32_t slot;
 
-	if (kern__control(k)->unseen && own->end_ns && !(own->flags & JP_SLOT_F_TAKEN))
+	if (rested && own->end_ns && !(own->flags & JP_SLOT_F_TAKEN))
 		for_each_slot(slot, s) n += kern__tasks_left(k, slot);
 	return n;
 }

@@ -20,6 +20,7 @@
 
 #define GAP_S	   (60 * 86400LL) /* in a job, some step begins once in so long */
 #define NEAR_S	   3600		  /* the job's start as Slurm has it, and its first step's */
+#define EXTERN_S   60
 #define NAMED_JOBS 4
 #define EPOCH_S	   946684800LL /* 2000: nothing that says it began before has had a clock */
 #define NO_JOB	   UINT_MAX
@@ -148,7 +149,7 @@ static bool is_known(const struct group *g, const struct job_identity *b)
 
 static int join_group(struct group *g, const struct job_identity *o)
 {
-	if (o->start >= 0)
+	if (o->start > g->last)
 		g->last = o->start;
 	if (o->restart >= 0)
 		g->restart = o->restart;
@@ -175,9 +176,11 @@ static int by_start(const void *a, const void *b)
 {
 	const struct job_identity *x = &(*(struct merge_item *const *)a)->identity;
 	const struct job_identity *y = &(*(struct merge_item *const *)b)->identity;
-	/* What does not say its start comes last: it may be of any. */
+	/* What does not say its start, or its run, comes last: it may be of any. */
 	const uint64_t s = (uint64_t)x->start, t = (uint64_t)y->start;
 
+	if ((x->restart < 0) != (y->restart < 0))
+		return x->restart < 0 ? 1 : -1;
 	return s < t ? -1 : s > t;
 }
 
@@ -193,7 +196,8 @@ static struct group *add_group(struct groups *gs)
 }
 
 /* Puts an item into the group of its job. No other job has the id while a job has it: of several
- * possible jobs it is the one that began last before the item did. */
+ * possible jobs it is the one that began last before the item did; an extern step, which knows
+ * nothing of its job, may begin before the first step that says when its own began. */
 static int put_item(struct groups *gs, struct merge_item *i)
 {
 	struct group *g = NULL;
@@ -203,9 +207,9 @@ static int put_item(struct groups *gs, struct merge_item *i)
 		const char *what = misfit(gs, k, i);
 
 		possible += !what;
-		if (!what)
+		if (!what && (!g || gs->v[k].start <= i->identity.start + EXTERN_S))
 			g = &gs->v[k];
-		else if (!gs->what || gs->what == runs)
+		else if (what && (!gs->what || gs->what == runs))
 			gs->what = what;
 	}
 	if (possible > 1 && i->identity.start < 0)
