@@ -450,12 +450,13 @@ static __always_inline void count_birth(struct task_struct *p, u32 slot)
 static __always_inline struct jp_cgroup *ended_entry(struct task_struct *p)
 {
 	struct css_set *cset = p->cgroups;
+	struct cgroup *cgrp = cset ? cset->dfl_cgrp : NULL;
 	struct jp_cgroup_key v2 = {};
 	struct jp_cgroup *e;
 
-	if (!cset || !cset->dfl_cgrp)
+	if (!cgrp)
 		return NULL;
-	v2.id = cset->dfl_cgrp->kn->id;
+	v2.id = cgrp->kn->id;
 	e = bpf_map_lookup_elem(&jp_cgroups, &v2);
 	return e && e->slot != JP_SLOT_NONE ? e : resolve(p);
 }

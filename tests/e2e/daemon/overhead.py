@@ -42,6 +42,12 @@ def levels(d):
     return status(d)["overhead"]["levels"]
 
 
+def levels_later(d):
+    """An answer costs jobprofd 0.3 ms: who asks 50 times a second is above the budget by that alone."""
+    time.sleep(2)
+    return levels(d)
+
+
 def marks_of(path):
     """Texts of marks in the order of their instants."""
     a, rows = attrs_of(path), table(path, "Marks")
@@ -253,7 +259,7 @@ def storms():
         d = Daemon(1, OverheadBudget=None, PublishInterval=600).start()
         sleeper = Job(d, "sleep", 1000)
         jobs = [Job(d, "timeout", 70, tool(cmd[0]), *cmd[1:]) for _ in range(os.cpu_count())]
-        wait_until(lambda: any(levels(d).values()), 60, "something to rest")
+        wait_until(lambda: any(levels_later(d).values()), 60, "something to rest")
         before, first = status(d)["overhead"]["percent"], max(e for e in re.findall(r"collector costs ([0-9.e+]+) %", d.said()))
         time.sleep(30)
         costs, from_, n = [], time.monotonic(), count_of(count)
@@ -265,7 +271,7 @@ def storms():
         is_true("%s: inside the budget" % name, sorted(costs)[2] <= 0.5, (before, costs))
         for s in jobs:
             s.stepd.end(90)
-        wait_until(lambda: not any(levels(d).values()), 400, "all to work again")
+        wait_until(lambda: not any(levels_later(d).values()), 400, "all to work again")
         is_true("%s: all works again" % name, True, "")
         time.sleep(3)
         sleeper.stepd.proc.terminate()
