@@ -636,9 +636,10 @@ static void copy_gone(struct kern *k, const struct carry *c, bool goes)
  * something for the others, must carry it here, or would count twice: what could not be taken over,
  * as it was reaped, is freed within DETACH_US.
  */
-static void take_unseen(struct kern *k, struct carry *c)
+static int take_unseen(struct kern *k, struct carry *c)
 {
 	struct jp_control *own = k->control;
+	int err;
 
 	for (uint32_t i = JP_SLOT_FIRST; i < k->nslots; i++)
 		k->slots[i].flags |= k->slots[i].state == JP_SLOT_FREE ? 0 : JP_SLOT_F_TAKEN;
@@ -649,10 +650,13 @@ static void take_unseen(struct kern *k, struct carry *c)
 	take_tasks(k);
 	__atomic_store_n(&own->unseen, 1, __ATOMIC_SEQ_CST);
 	tell_them(c, "unseen", 0);
+	own->resting &= ~JP_REST_BIRTHS;
+	err = kern_attach_one(k, P_FORK);
 	copy_gone(k, c, true);
 	each_entry(k, c, M_CGROUPS, true, NULL);
 	take_tasks(k);
 	kern__sweep(k);
+	return err;
 }
 
 static int copy_all(struct kern *k, struct carry *c)
@@ -695,6 +699,9 @@ int kern_carry_run(struct kern *k, struct carry *c)
 		return kern_fail(err, "maps of another build do not fit: %s", strerror(-err));
 	kern__track_self(k);
 	kern__calibrate(k);
+	/* until take_unseen() they count who is born: it must not carry ours */
+	if (has_unseen(c))
+		k->control->resting |= JP_REST_BIRTHS;
 	err = kern__attach(k);
 	if (!err && c->link[P_FREED] >= 0) /* they may not have seen the last switch of one */
 		err = kern_attach_one(k, P_FREED);
@@ -707,7 +714,7 @@ int kern_carry_run(struct kern *k, struct carry *c)
 		err = n < 0 ? n : 0;
 	}
 	if (!err && has_unseen(c))
-		take_unseen(k, c);
+		err = take_unseen(k, c);
 	if (err)
 		return kern_fail(err, "cannot take over what is counted: %s", strerror(-err));
 	flush_events(k, c);

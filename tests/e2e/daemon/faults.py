@@ -396,10 +396,9 @@ class Reader(threading.Thread):
                         with lib._reading:
                             read_all(path)
                         self.opened += 1
-                    except FileNotFoundError:
-                        pass  # renamed, or merged
                     except Exception as e:
-                        self.failed.append("%s: %s" % (path, e))
+                        if os.path.exists(path):  # else renamed, or merged
+                            self.failed.append("%s: %s" % (path, e))
 
 
 # SIGTERM is none of them: it ends the files of running steps, which say so, and counts nothing until the next start.

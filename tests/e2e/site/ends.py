@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# timeout: 400
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Many jobs that end in one minute, as the service has them: it runs one command of Slurm's at a time, whatever there is to ask, and as many
 readers as there are CPUs; comments and mails wait in queues that empty at their rates; and what fails or hangs holds up nothing else."""
