@@ -361,6 +361,7 @@ def many():
     for at in range(0, len(jobs), 10):
         for s in [Stepd(job, 0, ["true"], v2_task(tree.job(job) + "/step_0")) for job in jobs[at:at + 10]]:
             s.end()
+        wait_until(lambda: len(d.used_slots()) < 200, 60, "slots")  # which come back a while after their steps
     x = Exporter(d)
     wait_until(lambda: not any(p.split("/")[-2] == "job_%d" % jobs[-1] for *_, p in d.used_slots()), 60, "the steps to be forgotten")
     got = x.series()
