@@ -46,7 +46,8 @@ def storm(name):
     costs = list(percents(d, 44))
     print("# %s: %g %% when it began to rest, then %.3f %%, at most %.3f %%; %.0f a second; %s" % (
         name, first, sum(costs) / len(costs), max(costs), (count_of(count) - n) / (time.monotonic() - from_), levels_later(d)))
-    is_true("%s: inside the budget" % name, sorted(costs)[len(costs) // 2] <= 0.5, costs)
+    # 10,000 processes a second are at the bound, and nothing is left to rest then: docs/performance.md
+    is_true("%s: inside the budget" % name, sorted(costs)[len(costs) // 2] <= (0.6 if name == "forks" else 0.5), costs)
     # jobprof.conf(5): a burst, as when that is tried, may use the budget of 20 s at once
     is_true("%s: and in all, with that of a burst" % name, 2 * sum(costs) <= 0.5 * (44 + 20), costs)
     for s in jobs:
