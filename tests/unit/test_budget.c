@@ -205,6 +205,23 @@ TEST(it_does_not_flutter)
 	assert_int_equal(pass(&switches, 3600), 0);
 }
 
+/* What is tried while the storm goes on has a quarter of what a burst may use: 5 s of the budget, and
+ * the look after which it is seen. */
+TEST(a_trial_is_short)
+{
+	double over = 0, most = 0;
+
+	begin(0.5);
+	pass(&calls, 60);
+	for (double end = clock_s + 3600; clock_s < end;) {
+		pass(&calls, LOOK_S);
+		over = fmax(over + (cost_of(&calls) - 0.005 * calls.busy) * LOOK_S, 0);
+		most = fmax(most, over);
+	}
+	assert_true(most > 0);
+	assert_true(most <= 0.005 * calls.busy * 5 + 2 * LOOK_S * cost_of(&calls));
+}
+
 TEST(the_daemon_itself_writes_fewer_rows)
 {
 	struct node n = {.busy = 1, .full = {[BUDGET_ROWS] = 0.03}};

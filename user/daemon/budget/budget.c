@@ -11,7 +11,7 @@
  * and of everything, as a file is written within a second and then for minutes not. */
 #define PROBES_SAVED_S 20
 #define ALL_SAVED_S    60
-#define SPENT_PART     0.75 /* of these, after a step down: what is still too much is soon seen */
+#define SPENT_PART     0.75 /* of these, after a step: what is still, or again, too much is soon seen */
 
 #define WAIT_LEAST_S 30
 #define WAIT_MOST_S  1800
@@ -225,22 +225,31 @@ static void pay(struct budget *b, const struct budget_use *u)
 		b->wait_s = WAIT_LEAST_S;
 }
 
+/* After a step down what is left of a burst is this, after a step up not more: it is a trial. */
+static void leave_little(struct budget *b, double (*bound)(double, double))
+{
+	b->debt_s = bound(b->debt_s, SPENT_PART * ALL_SAVED_S * b->allowed);
+	b->probe_debt_s = bound(b->probe_debt_s, SPENT_PART * PROBES_SAVED_S * b->allowed);
+}
+
 bool budget__take(struct budget *b, const struct budget_use *u)
 {
-	bool changed;
+	bool is_spent, changed;
 
 	if (!(b->percent > 0) || !(u->s > 0))
 		return false;
 	pay(b, u);
-	if (b->probe_debt_s > PROBES_SAVED_S * b->allowed || b->debt_s > ALL_SAVED_S * b->allowed) {
-		b->debt_s = fmin(b->debt_s, SPENT_PART * ALL_SAVED_S * b->allowed);
-		b->probe_debt_s = fmin(b->probe_debt_s, SPENT_PART * PROBES_SAVED_S * b->allowed);
+	is_spent = b->probe_debt_s > PROBES_SAVED_S * b->allowed ||
+		   b->debt_s > ALL_SAVED_S * b->allowed;
+	if (is_spent) {
 		changed = step_down(b, u);
 		b->calm_s = 0;
 	} else {
 		changed = step_up(b, u);
 		b->short_of &= b->cost > b->allowed;
 	}
+	if (is_spent || changed)
+		leave_little(b, is_spent ? fmin : fmax);
 	if (changed) /* what it costs now is not what it cost before */
 		b->cost = b->allowed = 0;
 	return changed;
