@@ -27,9 +27,9 @@ test('tasks of an array are one row: sums, means by what they held, how many fai
 });
 
 test('rows that come by column are the rows that the verbs print', () => {
-	const { jobs, days, apps } = unpacked({ jobs: { matching: 2, rows: { n: 2, columns: { job_id: [1, 2], name: ['a', null], energy_j: null } } }, days: { rows: [{ day: 1 }] }, apps: null });
+	const { jobs, days, apps } = unpacked({ jobs: { matching: 2, rows: { n: 3, columns: { job_id: [1, 2, 3], name: ['a', null, 'b'], user: { of: ['ada'], at: [0, null, 0] }, energy_j: null } } }, days: { rows: [{ day: 1 }] }, apps: null });
 
-	assert.deepEqual([jobs.matching, jobs.rows, days.rows, apps], [2, [{ job_id: 1, name: 'a', energy_j: null }, { job_id: 2, name: null, energy_j: null }], [{ day: 1 }], null]);
+	assert.deepEqual([jobs.matching, jobs.rows, days.rows, apps], [2, [{ job_id: 1, name: 'a', user: 'ada', energy_j: null }, { job_id: 2, name: null, user: null, energy_j: null }, { job_id: 3, name: 'b', user: 'ada', energy_j: null }], [{ day: 1 }], null]);
 	assert.deepEqual(unpacked({ jobs: { rows: { n: 0, columns: { job_id: null } } } }).jobs.rows, []);
 });
 

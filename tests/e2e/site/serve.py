@@ -165,7 +165,8 @@ def data_of(page, name=b"data"):
     for part in data.values():
         rows = isinstance(part, dict) and part.get("rows")
         if isinstance(rows, dict) and rows.keys() == {"n", "columns"}:
-            part["rows"] = [{k: v[i] if v is not None else None for k, v in rows["columns"].items()} for i in range(rows["n"])]
+            lists = {k: [None if i is None else v["of"][i] for i in v["at"]] if isinstance(v, dict) else v or [None] * rows["n"] for k, v in rows["columns"].items()}
+            part["rows"] = [{k: v[i] for k, v in lists.items()} for i in range(rows["n"])]
     return data
 
 

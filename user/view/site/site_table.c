@@ -12,6 +12,7 @@
 
 #include "base/csv.h"
 #include "base/format_number.h"
+#include "base/id_table.h"
 #include "base/json.h"
 #include "base/room.h"
 #include "base/str.h"
@@ -536,6 +537,71 @@ void site_table__print_json(const struct site_table *t, FILE *out)
 	putc(']', out);
 }
 
+#define FEW_TEXTS 512 /* of a column, which are printed once each */
+
+struct few_texts {
+	const char *text[FEW_TEXTS];
+	struct id_table of; /* by the hash of a text */
+};
+
+/* Number of a text, which is added where it is new. False: these are many. */
+static bool number_of(struct few_texts *f, const char *text, uint32_t *number)
+{
+	const uint64_t id = id__of_text(text);
+	const uint32_t *there = id_table__find(&f->of, id);
+
+	*number = there ? *there : (uint32_t)f->of.n;
+	if (there) /* users choose names, also such that have the same hash */
+		return !strcmp(f->text[*there], text);
+	if (f->of.n == FEW_TEXTS || !id_table__add(&f->of, id, *number))
+		return false;
+	f->text[*number] = text;
+	return true;
+}
+
+/* The numbers of a column's texts, UINT32_MAX where none is known. False: they are no texts, or
+ * many. */
+static bool number_column(const struct site_table *t, unsigned column, unsigned nrows,
+			  struct few_texts *f, uint32_t *numbers)
+{
+	if (t->columns[column].kind == CELL_SERIES)
+		return false;
+	for (unsigned row = 0; row < nrows; row++) {
+		const struct db_value *v = cell(t, row, column);
+
+		numbers[row] = UINT32_MAX;
+		if (v->type != DB_NULL &&
+		    (v->type != DB_TEXT || !number_of(f, v->text, &numbers[row])))
+			return false;
+	}
+	return 2 * f->of.n <= nrows;
+}
+
+/* Prints each text once, and which of them each row has. False: nothing is printed. */
+static bool print_few(const struct site_table *t, unsigned column, unsigned nrows, FILE *out)
+{
+	uint32_t *numbers = calloc(nrows, sizeof(*numbers));
+	struct few_texts f = {};
+	const bool are_few = numbers && number_column(t, column, nrows, &f, numbers);
+
+	for (uint32_t i = 0; are_few && i < f.of.n; i++) {
+		fputs(i ? "," : "{\"of\":[", out);
+		json__put_text(f.text[i], out);
+	}
+	for (unsigned row = 0; are_few && row < nrows; row++) {
+		fputs_unlocked(row ? "," : "],\"at\":[", out);
+		if (numbers[row] == UINT32_MAX)
+			fputs_unlocked("null", out);
+		else
+			print_integer(numbers[row], out);
+	}
+	if (are_few)
+		fputs("]}", out);
+	id_table__free(&f.of);
+	free(numbers);
+	return are_few;
+}
+
 static void print_column(const struct site_table *t, unsigned column, unsigned nrows, FILE *out)
 {
 	unsigned known = 0;
@@ -544,7 +610,7 @@ static void print_column(const struct site_table *t, unsigned column, unsigned n
 		known++;
 	fprintf(out, "%s\"%s\":%s", column ? "," : "", t->columns[column].key,
 		known < nrows ? "" : "null");
-	if (known == nrows)
+	if (known == nrows || print_few(t, column, nrows, out))
 		return;
 	for (unsigned row = 0; row < nrows; row++) {
 		putc_unlocked(row ? ',' : '[', out);

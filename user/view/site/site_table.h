@@ -74,8 +74,9 @@ void site_table__csv(const struct site_table *t, FILE *out);
 json_t *site_table__json(const struct site_table *t);
 /* Prints what site_table__json() makes: of many rows in a third of the time. */
 void site_table__print_json(const struct site_table *t, FILE *out);
-/* Prints the same rows by column, {"n": 2, "columns": {"job_id": [1, 2], "name": null}}, in a third
- * of the bytes; null: nothing of the column is known. */
+/* Prints the same rows by column, {"n": 2, "columns": {"job_id": [1, 2], "user": {"of": ["ada"],
+ * "at": [0, 0]}, "name": null}}, in a quarter of the bytes. of: each text once, where they are few;
+ * at: which of them a row has. null: nothing of the column is known. */
 void site_table__print_columns(const struct site_table *t, FILE *out);
 /* A row as an object. */
 json_t *site_table__json_row(const struct site_table *t, unsigned row);
