@@ -371,6 +371,7 @@ def restarted():
     p.call(c.table(0, "a", cols))
     p.call(c.rows(0, [1]))
     p.call(c.mark("one"))
+    p.call(c.mark(b"x\xff"))
     time.sleep(2 * INTERVAL)
     os.kill(d.proc.pid, signal.SIGKILL)
     d.proc.wait()
@@ -382,6 +383,7 @@ def restarted():
     p.call(c.rows(1, [3]))
     p.call(c.mark("two"))
     p.call(c.mark("one"))
+    p.call(c.mark(b"y\xfe\xff"))
     h.go()
     p.end()
     s.end()
@@ -390,9 +392,10 @@ def restarted():
         is_equal("after a restart: a series goes on", list(n["User/a"]["X"]), [1, 3])
         is_equal("after a restart: a new one beside it",
                  [float(n["User/b"]["Y"][0]), int(n["User/b"]["Z"][0])], [2.5, 9])
-        is_equal("after a restart: marks", list(n["Marks"]["Mark"]), [1, 2, 1])
-        is_equal("after a restart: marks' names",
-                 [attrs_of(d.file(job, 0))["Mark %d" % i] for i in (1, 2)], ["one", "two"])
+        is_equal("after a restart: marks", list(n["Marks"]["Mark"]), [1, 2, 3, 1, 4])
+        attrs = attrs_of(d.file(job, 0))
+        is_equal("after a restart: marks' names", [attrs["Mark %d" % i] for i in (1, 2, 3, 4)], ["one", "x\ufffd", "two", "y\ufffd\ufffd"])
+        is_equal("after a restart: what was lost before counts", attrs["Replaced Bytes"], 3)
     is_equal("after a restart: jobprofd ends", d.end(), 0)
 
 

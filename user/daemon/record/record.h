@@ -50,6 +50,9 @@ bool step__must_ask_squeue(const struct step *s, const struct step_env *env);
  * environment. */
 void step__put_slurm_attrs(struct step *s);
 
+/* What was lost, in all, by this jobprofd and those that had the step before. */
+void step__own_losses(const struct step *s, const struct step_env *env, uint64_t n[OWN_LOSSES]);
+
 /* ---- Attributes that Slurm's controller knows of a step's job. */
 
 /* Takes what is known of the step's job; where nothing is known, and the step begins on this node,

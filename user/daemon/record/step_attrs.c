@@ -441,28 +441,48 @@ static void put_those(struct journal *j, const struct loss *of, size_t n)
 			journal__attr_i64(j, of[i].name, of[i].n);
 }
 
+void step__own_losses(const struct step *s, const struct step_env *env, uint64_t n[OWN_LOSSES])
+{
+	const struct external_series *g = s->req ? &s->req->external : NULL;
+	const uint64_t now[OWN_LOSSES] = {
+		[LOSS_STACKS] = step_stacks__lost(s->stacks),
+		[LOSS_MAPS] = step_stacks__cut_maps(s->stacks),
+		[LOSS_CLOCK] = env->clock_steps - s->clock_steps0,
+		[LOSS_WRITERS] = s->pub.kills,
+		[LOSS_ROWS] = g ? g->refused : 0,
+		[LOSS_POINTS] = g ? g->lost_points : 0,
+		[LOSS_TEXTS] = s->journal ? journal__replaced(s->journal) : 0,
+	};
+
+	for (int i = 0; i < OWN_LOSSES; i++)
+		n[i] = s->earlier_losses[i] + now[i];
+}
+
 /* Writes what the step lost, and what is counted elsewhere. */
 static void put_losses(struct step *s, const struct step_env *env)
 {
 	const __u64 *own = kern__acct(env->k, s->slot)->lost;
 	const struct external_series *g = s->req ? &s->req->external : NULL;
+	uint64_t n[OWN_LOSSES];
+
+	step__own_losses(s, env, n);
 	const struct loss lost[] = {
 		{"Lost Ranks", own[JP_LOST_RANKS]},
 		{"Lost Commands", own[JP_LOST_NAMES]},
 		{"Unbooked Samples", own[JP_LOST_SAMPLES]},
-		{"Lost Stacks", own[JP_LOST_STACKS] + step_stacks__lost(s->stacks)},
+		{"Lost Stacks", own[JP_LOST_STACKS] + n[LOSS_STACKS]},
 		{"Uncopied Stacks", own[JP_LOST_COPIES]},
-		{"Cut Maps", step_stacks__cut_maps(s->stacks)},
-		{"Clock Steps", env->clock_steps - s->clock_steps0},
-		{"Writer Killed", s->pub.kills},
+		{"Cut Maps", n[LOSS_MAPS]},
+		{"Clock Steps", n[LOSS_CLOCK]},
+		{"Writer Killed", n[LOSS_WRITERS]},
 		{"Late Requests", s->late_requests},
 		{"Unread Processes", s->unread},
 		{"Unseen Ends", s->unseen_ends},
-		{"Refused Rows", g ? g->refused : 0},
-		{"Lost Points", own[JP_LOST_POINTS] + (g ? g->lost_points : 0)},
+		{"Refused Rows", n[LOSS_ROWS]},
+		{"Lost Points", own[JP_LOST_POINTS] + n[LOSS_POINTS]},
 		{"Lost Regions",
 		 probed_regions__lost(env->probed, env->k) + (g ? g->lost_regions : 0)},
-		{"Replaced Bytes", journal__replaced(s->journal)},
+		{"Replaced Bytes", n[LOSS_TEXTS]},
 	};
 
 	journal__attr_i64(s->journal, "Lost", s->lost_rows);

@@ -250,7 +250,7 @@ int step__open_journal(struct step *s, const struct step_env *env)
 	for (i = 0; i < COUNTED_KINDS; i++)
 		if (s->sets[i].ncols && !s->sets[i].series->grouped)
 			step__table(s, i, JP_GTID_NONE);
-	step__put_state(s, env->k);
+	step__put_state(s, env);
 	err = journal__commit(s->journal);
 	s->unwritable = err;
 	end_frame(s, FRAME_WRITTEN);
@@ -284,7 +284,7 @@ void step__refuse(struct step *s, const struct step_env *env)
 	s->closing = true;
 	step__begin_frame(s, env);
 	journal__meta(s->journal, JOURNAL_UNWANTED, "yes");
-	step__put_state(s, env->k);
+	step__put_state(s, env);
 	step__commit_frame(s);
 }
 

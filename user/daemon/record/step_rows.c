@@ -444,7 +444,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 		return;
 	s->intervals++;
 	task_attrs_put(s, env->snap);
-	step__put_state(s, env->k);
+	step__put_state(s, env);
 	s->frame.put = n;
 	if (step__commit_frame(s))
 		step_bursts__written(s, env->k);

@@ -10,6 +10,7 @@
 
 #include "base/room.h"
 #include "base/str.h"
+#include "daemon/record/record.h"
 #include "daemon/record/step_kinds.h"
 #include "journal/zero_suppress.h"
 
@@ -148,7 +149,7 @@ static const uint64_t *load_table(const uint64_t *from, const uint64_t *end, str
 	return load_reading(from, end, t->kind, t->prev);
 }
 
-void step__put_state(struct step *s, struct kern *k)
+void step__put_state(struct step *s, const struct step_env *env)
 {
 	struct saved *v = malloc(sizeof(*v) + s->ntables * SAVED_MAX);
 	uint64_t *to;
@@ -160,7 +161,7 @@ void step__put_state(struct step *s, struct kern *k)
 	v->shape = saved_shape();
 	v->slot = s->slot;
 	v->gen = s->gen;
-	v->maps_born_ns = kern__control(k)->born_ns;
+	v->maps_born_ns = kern__control(env->k)->born_ns;
 	v->cgroup_id = s->cgroup_id;
 	v->hier = s->hier;
 	v->start_boot_ns = s->start_boot_ns;
@@ -173,6 +174,7 @@ void step__put_state(struct step *s, struct kern *k)
 	v->own_freq = s->own_freq;
 	v->unread = s->unread;
 	v->loss = s->loss;
+	step__own_losses(s, env, v->own_losses);
 	v->flags = (s->asked && !s->unanswered ? SAVED_ASKED : 0) |
 		   (s->closing ? SAVED_CLOSED : 0) | (s->first_node ? SAVED_FIRST_NODE : 0);
 	memcpy(v->interval_ns, s->interval_ns, sizeof(v->interval_ns));
@@ -252,6 +254,7 @@ int step_state__restore(struct step *s, const struct saved *v, size_t len, unsig
 	s->own_freq = v->own_freq;
 	s->unread = v->unread;
 	s->loss = v->loss;
+	memcpy(s->earlier_losses, v->own_losses, sizeof(s->earlier_losses));
 	if (s->own_freq)
 		memcpy(s->interval_ns, v->interval_ns, sizeof(s->interval_ns));
 	if (!s->cg)

@@ -19,7 +19,7 @@ int step__declare_table(struct step *s, struct table *t);
 /* ---- J_STATE of a step's journal, from which a later jobprofd goes on. Only the same build on the
  * same boot reads it. */
 
-#define STATE_VERSION 13
+#define STATE_VERSION 14
 
 #define SAVED_ASKED	 1u /* about processes that ran before, and all answers have come */
 #define SAVED_CLOSED	 2u /* the last rows are in the journal: only what Slurm says is missing */
@@ -44,12 +44,13 @@ struct saved {
 	uint64_t interval_ns[ALL_KINDS];
 	struct cgroup_ids ids;
 	struct step_loss loss;
+	uint64_t own_losses[OWN_LOSSES];
 	struct totals others0;
 	struct cgroup_base cgroup_base;
 	char path[JP_PATH_LEN];
 };
 
-void step__put_state(struct step *s, struct kern *k);
+void step__put_state(struct step *s, const struct step_env *env);
 /* Whether this build has written the state. */
 bool step_state__fits_build(const struct saved *v);
 /* Restores the step with its tables. lost: families whose counts began anew, so that what came in

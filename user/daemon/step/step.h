@@ -176,6 +176,18 @@ struct step_loss {
 	uint64_t missed_ns;	 /* kern__missed_ns() when the step was first seen */
 };
 
+/* What jobprofd loses itself, and not the kernel side. */
+enum own_loss {
+	LOSS_STACKS,
+	LOSS_MAPS,
+	LOSS_CLOCK,
+	LOSS_WRITERS,
+	LOSS_ROWS,
+	LOSS_POINTS,
+	LOSS_TEXTS,
+	OWN_LOSSES
+};
+
 struct step {
 	enum step_state state;
 	uint32_t slot, gen;
@@ -215,6 +227,7 @@ struct step {
 	uint64_t grid[ALL_KINDS]; /* number of the interval the last row was in */
 	uint64_t rows, intervals, lost_rows;
 	struct step_loss loss;
+	uint64_t earlier_losses[OWN_LOSSES]; /* while an earlier jobprofd had the step */
 	uint64_t cut_bytes;	/* bytes that another program has cut off the journal */
 	unsigned late_requests; /* disk requests that were under way when its last row was taken */
 	uint64_t unseen_ends;	/* threads that had ended, and were not counted, then */
