@@ -11,7 +11,7 @@
  * and of everything, as a file is written within a second and then for minutes not. */
 #define PROBES_SAVED_S 20
 #define ALL_SAVED_S    60
-#define SPENT_PART     0.75 /* of these, after a step: what is still, or again, too much is soon seen */
+#define SPENT_PART     0.75 /* of these, after a step: what is too much is soon seen */
 
 #define WAIT_LEAST_S 30
 #define WAIT_MOST_S  1800

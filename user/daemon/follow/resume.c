@@ -20,7 +20,7 @@
 #include "daemon/node/node.h"
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_kinds.h"
-#include "daemon/record/step_tables.h"
+#include "daemon/record/step_state.h"
 #include "journal/journal.h"
 #include "schema/family.h"
 

@@ -2,8 +2,8 @@
 /*
  * What goes to a step's journal: its rows, which tasks it has, and the attributes of its group in
  * the file. Other headers of this folder: the journal and its frames (step_journal.h), kinds of
- * tables and their columns (step_kinds.h), tables and their state (step_tables.h), stacks and
- * bursts.
+ * tables and their columns (step_kinds.h), tables (step_tables.h) and their state (step_state.h),
+ * stacks and bursts.
  */
 #ifndef JP_DAEMON_RECORD_RECORD_H
 #define JP_DAEMON_RECORD_RECORD_H

@@ -16,6 +16,7 @@
 #include "daemon/record/record.h"
 #include "daemon/record/step_bursts.h"
 #include "daemon/record/step_stacks.h"
+#include "daemon/record/step_state.h"
 #include "daemon/record/step_tables.h"
 #include "daemon/step/task_about.h"
 

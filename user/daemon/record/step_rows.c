@@ -11,6 +11,7 @@
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_stacks.h"
+#include "daemon/record/step_state.h"
 #include "daemon/record/step_tables.h"
 #include "daemon/step/step.h"
 #include "daemon/step/task_about.h"
