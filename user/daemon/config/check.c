@@ -8,7 +8,6 @@
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io_full.h"
 #include "base/log.h"
 #include "base/program.h"
 #include "base/str.h"
@@ -175,6 +173,46 @@ static int dir_check_run(const char *dir, char *text, size_t len)
 	return a.err;
 }
 
+/* ---- who may write to what jobprofd believes, and read what it executes */
+
+/* -EPERM, logged, where others than root may write to a directory that is there. */
+static int check_roots(const char *key, const char *dir)
+{
+	struct stat st;
+
+	if (stat(dir, &st) || (!st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH))))
+		return 0;
+	log_error("%s: others than root may write to %s (mode %04o, of uid %u), and so decide "
+		  "what is believed: chown root, chmod go-w, or name another directory",
+		  key, dir, st.st_mode & 07777, st.st_uid);
+	return -EPERM;
+}
+
+int check__root_alone(const struct config *c)
+{
+	char dir[128];
+	char *slash;
+	int err;
+
+	snprintf(dir, sizeof(dir), "%s", c->socket);
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[slash == dir] = '\0';
+	err = check_roots("Socket", slash ? dir : ".");
+	return check_roots("StateDir", c->state_dir) ? -EPERM : err;
+}
+
+/* What executes a file that it may not read cannot be traced, from its first instruction on. */
+void check__unreadable(const char *program)
+{
+	struct stat st;
+
+	if (!stat(program, &st) && st.st_mode & (S_IRGRP | S_IROTH))
+		log_warn("%s can be read by others than root: a job's user could trace it, and so "
+			 "run programs in jobprofd's cgroup: chmod 711",
+			 program);
+}
+
 /* ---- what jobprofd needs to start, and sensors that the configuration names */
 
 /* The directory is made, if need be, in one that is there. */
@@ -243,28 +281,6 @@ static unsigned check_places(const struct config *c)
 {
 	return check_state_dir(c) + check_pin_dir(c) + check_sensors(c) +
 	       (check__root_alone(c) != 0);
-}
-
-#define SLURMS_PROFILE "acct_gather_profile/hdf5"
-#define OUR_PROFILE    "acct_gather_profile/jobprof"
-#define OUR_PLUGIN     "acct_gather_profile_jobprof.so"
-#define OUR_SPANK      "spank_jobprof.so"
-#define PROCTRACK      "proctrack/cgroup"
-#define PLUGIN_MAX     (4 << 20)
-#define RELEASE_FMT    "%u.%02u"
-#define RELEASE(v)     (v) >> 16, (v) >> 8 & 0xff
-
-static void print_ok(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static void print_ok(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	printf("# ");
-	vprintf(fmt, ap);
-	printf("\n");
-	va_end(ap);
 }
 
 int check__ipmi(struct config *c, struct ipmi_settings *s)
@@ -443,7 +459,7 @@ static unsigned check_dir(const struct config *c)
 	}
 	err = dir_check_run(c->hdf5_dir, text, sizeof(text));
 	if (!err)
-		print_ok("ProfileHDF5Dir %s", text);
+		check__ok("ProfileHDF5Dir %s", text);
 	else
 		log__print(err == DIR_CHECK_OPEN ? LOGL_WARN : LOGL_ERROR, "ProfileHDF5Dir %s",
 			   text);
@@ -493,8 +509,8 @@ static void check_slots(const struct config *c)
 	unsigned needed = kern__default_slots(cpus);
 	unsigned slots = c->max_slots ? c->max_slots : needed, jobs = slots / KERN_SLOTS_OF_JOB;
 
-	print_ok("MaxSlots: %u are enough for %u jobs of one CPU; this node has %u CPUs", slots,
-		 jobs, cpus);
+	check__ok("MaxSlots: %u are enough for %u jobs of one CPU; this node has %u CPUs", slots,
+		  jobs, cpus);
 	if (jobs < cpus && slots < needed)
 		log_warn("%s: MaxSlots=%u: with more than %u jobs at once some have no slot for "
 			 "their tasks, or none: set %u",
@@ -527,253 +543,12 @@ static void warn_of_intervals(const struct config *c)
 			 config__where(c, "JobAcctGatherFrequency"));
 }
 
-static unsigned check_names(const struct config *c, const struct slurm_conf *s)
-{
-	unsigned errors = 0;
-
-	if (c->cluster && s->cluster[0] && strcasecmp(c->cluster, s->cluster)) {
-		log_error("%s: ClusterName=%s, but %s has ClusterName=%s",
-			  config__where(c, "ClusterName"), c->cluster, s->conf, s->cluster);
-		errors++;
-	} else if (!c->cluster && s->cluster[0]) {
-		log_warn("ClusterName is not set, and not stored: %s has ClusterName=%s", s->conf,
-			 s->cluster);
-	}
-	if (s->has_node) {
-		print_ok("NodeName %s is in %s", c->node_name, s->conf);
-	} else if (s->dynamic) {
-		log_warn("NodeName %s is in no line of %s: it must be a dynamic node", c->node_name,
-			 s->conf);
-	} else if (strchr(s->named, ',')) {
-		/* such a Slurm has the node's name in its cgroups */
-		print_ok("%s calls this host %s: the cgroup of a step says which", s->conf,
-			 s->named);
-	} else {
-		log_error("NodeName %s (%s) is in no line of %s%s%s: files would have another name "
-			  "than Slurm's node",
-			  c->node_name, config__where(c, "NodeName"), s->conf,
-			  s->named[0] ? ", which calls this host " : "", s->named);
-		errors++;
-	}
-	return errors;
-}
-
-static bool same_dir(const char *a, const char *b)
-{
-	struct stat st, other;
-
-	return !strcmp(a, b) || (!stat(a, &st) && !stat(b, &other) && st.st_dev == other.st_dev &&
-				 st.st_ino == other.st_ino);
-}
-
-static void warn_of_slurms_plugin(const struct config *c, const struct slurm_conf *s)
-{
-	if (strcasecmp(s->profile_type, SLURMS_PROFILE) || !c->hdf5_dir || !s->profile_dir[0] ||
-	    !same_dir(c->hdf5_dir, s->profile_dir))
-		return;
-	log_warn("%s: AcctGatherProfileType=%s writes files of the same names to %s: of steps with "
-		 "--profile Slurm's file stays, and ours goes to restart<N>; set another "
-		 "ProfileHDF5Dir here or %s there",
-		 s->conf, s->profile_type, c->hdf5_dir, OUR_PROFILE);
-}
-
-/* Steps are found by their cgroups. With v1 it is proctrack/cgroup that makes them in the hierarchy
- * that is followed; with v2 there is one hierarchy, and task/cgroup makes them too. */
-static unsigned check_cgroups(const struct slurm_conf *s)
-{
-	if (!s->proctrack[0] || !strcasecmp(s->proctrack, PROCTRACK))
-		return 0;
-	if (strcasestr(s->task_plugin, "cgroup")) {
-		log_warn("%s: ProctrackType=%s: steps are found with cgroup v2 only; set "
-			 "ProctrackType=" PROCTRACK,
-			 s->conf, s->proctrack);
-		return 0;
-	}
-	log_error("%s: ProctrackType=%s: steps have no cgroups, so none is profiled; set "
-		  "ProctrackType=" PROCTRACK,
-		  s->conf, s->proctrack);
-	return 1;
-}
-
-void check__slurm(const struct config *c)
-{
-	struct slurm_conf s;
-
-	if (slurm_conf__read(&s, c))
-		return;
-	check_cgroups(&s);
-	warn_of_slurms_plugin(c, &s);
-}
-
-/* -ENOENT: the plugin has no version, or is not a plugin of jobprof. */
-static int version_of(const char *path, char *version, size_t size)
-{
-	static const char mark[] = CLIENT_VERSION_MARK;
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	_cleanup_free_ char *text = malloc(PLUGIN_MAX + 1);
-	const char *at;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	if (!text)
-		return -ENOMEM;
-	n = read_full(fd, text, PLUGIN_MAX);
-	if (n < 0)
-		return (int)n;
-	text[n] = '\0';
-	at = memmem(text, (size_t)n, mark, sizeof(mark) - 1);
-	if (!at)
-		return -ENOENT;
-	snprintf(version, size, "%s", at + sizeof(mark) - 1);
-	return 0;
-}
-
-/* SPANK takes plugins of its own release only. */
-static unsigned check_release(const char *path, const struct slurm_conf *s,
-			      const struct slurm_release *slurm)
-{
-	uint32_t built;
-
-	if (slurm_release__version_of(path, &built)) {
-		log_error("%s says no version of Slurm: it is no plugin that Slurm loads", path);
-		return 1;
-	}
-	if (!slurm->version) {
-		log_warn("%s is built for Slurm " RELEASE_FMT "; no Slurm was found: say its "
-			 "PluginDir in slurm.conf, or have slurmd in PATH, to have that checked",
-			 path, RELEASE(built));
-		return 0;
-	}
-	if (!((built ^ slurm->version) & SLURM_RELEASE_MASK)) {
-		print_ok("%s is built for Slurm " RELEASE_FMT, path, RELEASE(built));
-		return 0;
-	}
-	log_error("%s is built for Slurm " RELEASE_FMT ", and Slurm " RELEASE_FMT " does not load "
-		  "it: %s; build it for that Slurm (\"make SLURM=<its --prefix>\") and install it "
-		  "in its place",
-		  path, RELEASE(built), RELEASE(slurm->version),
-		  s->spank_required ? "as it is required, slurmd does not start and no job can be "
-				      "submitted"
-				    : "there is no --jobprof");
-	return 1;
-}
-
-static unsigned check_plugin(const char *path)
-{
-	char version[32] = "";
-	int err = version_of(path, version, sizeof(version));
-
-	if (!err && !strcmp(version, JOBPROF_VERSION)) {
-		print_ok("%s is of version %s", path, version);
-		return 0;
-	}
-	if (err && access(path, R_OK))
-		log_error("%s: %s", path, strerror(-err));
-	else
-		log_error("%s is of %s%s, jobprofd of version %s: install both from one version",
-			  path, err ? "another" : "", err ? " version" : version, JOBPROF_VERSION);
-	return 1;
-}
-
-/* Finds a plugin's file: at the path that is named, or in one of the directories. False: no
- * directory has the file, or none is known. */
-static bool find_plugin(const char *list, const char *name, char path[static SLURM_PATH])
-{
-	_cleanup_free_ char *dirs = strdup(list);
-	char *rest = dirs, *dir;
-
-	if (name[0] == '/') {
-		snprintf(path, SLURM_PATH, "%s", name);
-		return true;
-	}
-	while (rest && (dir = strsep(&rest, ":")))
-		if (*dir && (size_t)snprintf(path, SLURM_PATH, "%s/%s", dir, name) < SLURM_PATH &&
-		    !access(path, F_OK))
-			return true;
-	return false;
-}
-
-static unsigned check_plugins(const struct slurm_conf *s, const struct slurm_release *slurm)
-{
-	const char *dirs = s->plugin_dir[0] ? s->plugin_dir : slurm->dir;
-	const struct {
-		const char *name, *where;
-		bool used, for_one_release;
-	} plugins[] = {
-		{s->spank, s->plugstack, s->spank[0], true},
-		{OUR_PLUGIN, s->conf, !strcasecmp(s->profile_type, OUR_PROFILE), false},
-	};
-	unsigned errors = 0;
-	char path[SLURM_PATH];
-
-	for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++) {
-		if (!plugins[i].used)
-			continue;
-		if (find_plugin(dirs, plugins[i].name, path)) {
-			errors += check_plugin(path);
-			if (plugins[i].for_one_release && !access(path, R_OK))
-				errors += check_release(path, s, slurm);
-		} else if (dirs[0]) {
-			log_error("%s uses %s, which is not in PluginDir %s", plugins[i].where,
-				  plugins[i].name, dirs);
-			errors++;
-		} else {
-			log_warn("%s uses %s, and neither a PluginDir nor a Slurm was found: its "
-				 "version is not checked",
-				 plugins[i].where, plugins[i].name);
-		}
-	}
-	return errors;
-}
-
-/* A plugin that does not find jobprofd cannot send what users asked for. */
-static void warn_of_sockets(const struct config *c, const struct slurm_conf *s)
-{
-	const struct {
-		bool used;
-		const char *plugin, *socket, *set, *where;
-	} plugins[] = {
-		{s->spank[0], OUR_SPANK, s->spank_socket, "socket=", s->plugstack},
-		{!strcasecmp(s->profile_type, OUR_PROFILE), OUR_PLUGIN, s->profile_socket,
-		 "ProfileJobprofSocket=", "acct_gather.conf"},
-	};
-
-	for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++) {
-		const char *at = plugins[i].socket[0] ? plugins[i].socket : JPC_SOCKET;
-
-		if (plugins[i].used && strcmp(at, c->socket))
-			log_warn("%s looks for jobprofd at %s, and Socket is %s: what users ask "
-				 "for is not heard; set %s%s in %s",
-				 plugins[i].plugin, at, c->socket, plugins[i].set, c->socket,
-				 plugins[i].where);
-	}
-}
-
 unsigned check__node(const struct config *c)
 {
 	unsigned errors = check_dir(c) + check_local(c) + check_places(c);
-	struct slurm_release slurm = {0};
-	struct slurm_conf s;
-	int err = slurm_conf__read(&s, c);
 
 	check_slots(c);
 	warn_of_events(c);
 	warn_of_intervals(c);
-	if (err == -ENOENT && !s.conf[0]) {
-		log_warn("no slurm.conf was found: Include it, or set SLURM_CONF, to have names "
-			 "and plugins checked");
-		return errors;
-	}
-	if (err) {
-		log_error("%s: %s", s.conf, strerror(-err));
-		return errors + 1;
-	}
-	if (!slurm_release__find(&slurm, &s, c->node_name))
-		print_ok("Slurm " RELEASE_FMT ".%u, with its plugins in %s", RELEASE(slurm.version),
-			 slurm.version & 0xff, slurm.dir);
-	warn_of_slurms_plugin(c, &s);
-	warn_of_sockets(c, &s);
-	return errors + s.errors + check_cgroups(&s) + check_names(c, &s) +
-	       check_plugins(&s, &slurm);
+	return errors + check__slurm_conf(c);
 }

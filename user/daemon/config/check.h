@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/config/config.h"
 #include "sensor/ipmi/ipmi_settings.h"
@@ -35,6 +36,13 @@ void check__unreadable(const char *program);
 
 /* Logs if Slurm makes no cgroups for steps, or its own profile plugin writes to the same place. */
 void check__slurm(const struct config *c);
+
+/* Checks Slurm's configuration: names, cgroups and plugins. Returns the number of errors, logged.
+ */
+unsigned check__slurm_conf(const struct config *c);
+
+/* Prints a line on stdout for what is well. */
+#define check__ok(fmt, ...) printf("# " fmt "\n", __VA_ARGS__)
 
 /* Checks everything else, for --check-config: prints a line on stdout for each success, logs one
  * for each problem. Returns the number of errors. */
