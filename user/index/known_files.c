@@ -79,8 +79,10 @@ enum known_state known_files__state(struct known_files *k, const char *path, dou
 
 	if (f)
 		f->is_there = true;
-	if (!f || isnan(f->mtime_s))
+	if (!f)
 		return FILE_NEW;
+	if (isnan(f->mtime_s))
+		return FILE_AGAIN;
 	return is_same(f, mtime_s, size) ? FILE_KNOWN : FILE_CHANGED;
 }
 

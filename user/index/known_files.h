@@ -8,7 +8,12 @@
 #include "base/string_list.h"
 #include "index/index.h"
 
-enum known_state { FILE_NEW, FILE_CHANGED, FILE_KNOWN };
+enum known_state {
+	FILE_NEW,
+	FILE_AGAIN, /* it is noted without a time */
+	FILE_CHANGED,
+	FILE_KNOWN
+};
 
 struct known_file {
 	char *path;

@@ -255,6 +255,24 @@ static int note(struct scanning *s, const struct scan_file *f, const char *state
 	return known_file__note(s->ix, s->dir, &known, f->uid, state, why);
 }
 
+/* Another program has killed who read it, as the kernel does where memory is short. It is read once
+ * more: who is killed by it each time would be killed without end. */
+static int note_killed(struct scanning *s, const struct scan_file *f, unsigned n)
+{
+	static const char why[] = "the process that read it was killed";
+	struct scan_file first = *f;
+
+	if (f->state != FILE_AGAIN) {
+		first.mtime_s = NAN;
+		s->res->files -= n;
+		s->has_left = s->res->more = true;
+		return note(s, &first, "unreadable", why);
+	}
+	add_failure(s, f->path, why);
+	s->res->unreadable++;
+	return note(s, f, "unreadable", why);
+}
+
 static int refuse(struct scanning *s, const struct scan_file *f, const char *why)
 {
 	add_failure(s, f->path, why);
@@ -299,6 +317,8 @@ static int put_found(struct scanning *s, struct found *found, struct privacy_pas
 
 	if (!found->has_row && is_gone(f, s->batch->nfiles[found->job]))
 		return forget_files(s, f, s->batch->nfiles[found->job]);
+	if (!found->has_row && !why)
+		return note_killed(s, f, s->batch->nfiles[found->job]);
 	if (!found->has_row || !row__has_key(r)) {
 		why = why ? why : "it does not say its job or when that began";
 		add_failure(s, f->path, why);

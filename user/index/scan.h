@@ -26,8 +26,8 @@ struct scan_job {
 };
 
 /* Called with a row of the job, more than once if Slurm gave its id twice; row NULL: it has none,
- * for the reason `why`. Returns 0; 1: enough, the rest of this job's rows still come; or an error
- * that ends the reading. */
+ * for the reason `why`; that, too, is NULL if another program has killed who read it. Returns 0; 1:
+ * enough, the rest of this job's rows still come; or an error that ends the reading. */
 typedef int scan_take(void *arg, unsigned job, struct row *row, const char *why);
 /* Reads profiles, which anybody may have written, in limited children. 0, 1 where that was enough,
  * or -errno. */

@@ -3,6 +3,7 @@
 """jobprof index scan: rows are what jobprof report says of each file, once per job, whatever else lies in the directories; what
 is read again is what is new or has changed."""
 
+import contextlib
 import os
 import pwd
 import signal
@@ -497,6 +498,29 @@ def many():
     is_equal("scan: sums of 300 files", t.check(), "no difference")
 
 
+def kill_readers(p, most):
+    """Of a scan: so many, and it is let go on."""
+    killed = set()
+    while p.poll() is None and len(killed) < most:
+        with contextlib.suppress(OSError), open("/proc/%d/task/%d/children" % (p.pid, p.pid)) as f:
+            for pid in set(map(int, f.read().split())) - killed:
+                os.kill(pid, signal.SIGKILL)
+                killed.add(pid)
+    return len(killed)
+
+
+def killed_readers():
+    """As where memory is short: the file of a reader that was killed is read once more."""
+    for most, said, jobs in ((1, "1 job of 1 new file", [(1,)]), (1000, "0 jobs of 1 new file, 1 not readable", [])):
+        t = Tree()
+        put(t.user, 1)
+        p = subprocess.Popen([JOBPROF, "index", "scan", "--database", t.index, t.dir], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_env(HOME=TMP))
+        n = kill_readers(p, most)
+        out, err = p.communicate(timeout=60)
+        is_equal("scan: %s killed" % ("one reader is" if most == 1 else "two are"), [n, out.strip().partition(": ")[2], t.rows(), "was killed" in err], [min(most, 2), said, jobs, most > 1])
+        is_equal("scan: then the file is known", [t.scan(), t.rows()], ["0 jobs of 0 new files", jobs])
+
+
 @in_full
 def killed():
     """A stop at any instant loses nothing and doubles nothing."""
@@ -519,4 +543,4 @@ def killed():
 
 if __name__ == "__main__":
     run_tests((as_reports, again, parts_and_merged, refused, forged, damaged, each_in_turn, rounds_of_the_service, limits_of_reading, own_files, hostile_content, ids_twice, requeued, parts_of_jobs, gone_meanwhile, directories, unreadable_directory,
-               two_writers, many, killed))
+               two_writers, many, killed_readers, killed))

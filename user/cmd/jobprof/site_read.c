@@ -204,8 +204,9 @@ int site_read__jobs(const struct scan_job *jobs, unsigned n, scan_take *take, vo
 			if (!jobs[i].is_of_many)
 				log_error("%s: %s", jobs[i].paths[0], model_file__strerror(err));
 			err = take(arg, i, NULL,
-				   err == -ETIME ? "reading it takes too long for its size"
-						 : model_file__strerror(err));
+				   err == -ETIME	? "reading it takes too long for its size"
+				   : err == -EOWNERDEAD ? NULL
+							: model_file__strerror(err));
 		}
 	}
 	if (err == -EINTR)
