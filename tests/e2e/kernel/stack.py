@@ -560,7 +560,7 @@ def restarted_and_merged():
     time.sleep(4)
     d.end(signal.SIGKILL)
     d.start()
-    s.end()
+    s.end(120)
     path = d.file(job, 0)
     counts = folded(path)
     hot = sum(n for names, n in counts if names[-1].startswith(("hot_", "<svg")))
