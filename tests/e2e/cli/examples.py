@@ -20,7 +20,9 @@ import machinelib
 
 LEFT_OUT = (  # how a command or a block of another kind begins, and why it does not run here
     (r"scripts/demo", "installs packages"),
-    (r"scripts/(test|bench|fuzz|vm|install-deps|package)|make (test|lint)", "takes minutes, or is what runs this"),
+    (r"(sudo )?scripts/(test|bench|fuzz|vm|install-deps|package)|make (test|lint)|tests/vm/", "takes minutes, or is what runs this"),
+    (r"apt install|dnf install", "installs packages: tests/e2e/cli/packages.py"),
+    (r"\[Service\]", "is a part of a unit"),
     (r"make slurm|make( install)? SLURM=|for s in /opt/slurm", "needs the headers of a Slurm: tests/e2e/slurm"),
     (r"srun|sbatch|jobid=|echo optional|optional|#SBATCH|AcctGatherProfileType|PluginDir", "needs a Slurm: tests/e2e/slurm"),
     (r"eval ..\(scripts/testbed|scripts/testbed", "starts a Slurm: tests/e2e/slurm"),
@@ -56,9 +58,9 @@ mkdir -p $d/root$tree
 mount -t overlay none -o lowerdir=$tree,upperdir=$d/c,workdir=$d/d $d/root$tree
 for m in proc sys dev; do mount --rbind /$m $d/root/$m; done
 mount -t bpf none $d/root/sys/fs/bpf
-mount -t tmpfs none $d/root/run
+mount -t tmpfs -o mode=755 none $d/root/run
 mkdir -p $d/root/var/lib/jobprof  # journals of this machine's own runs
-mount -t tmpfs none $d/root/var/lib/jobprof
+mount -t tmpfs -o mode=755 none $d/root/var/lib/jobprof
 hostname n1
 exec chroot $d/root "$@"
 """
