@@ -243,6 +243,7 @@ def restarted():
 # spins, or sleeps and spins in turn, and says from when to when it had a CPU
 SPINNER = """
 import sys, time
+time.sleep(max(0, float(sys.argv[3]) - time.monotonic()) if len(sys.argv) > 3 else 0)
 now, out, last, end = time.monotonic_ns, [], time.monotonic_ns(), time.monotonic_ns() + 3 * 10 ** 9
 begin, nap = last, float(sys.argv[2])
 while last < end:
@@ -312,7 +313,8 @@ def queued_beside(name, nap):
     d, cpus = tmpdir("queue"), sorted(os.sched_getaffinity(0))[:2]
     open(d + "/spin.py", "w").write(SPINNER)
     on = [cpus[0], cpus[0]] + ([] if nap is None else [cpus[1]])
-    line = " & ".join("taskset -c %d /usr/bin/python3 %s/spin.py %s/%d %g" % (cpu, d, d, i, (nap or 0) if i == 2 else 0)
+    begin = time.monotonic() + 3  # until then interpreters start, which is no part of what is compared
+    line = " & ".join("taskset -c %d /usr/bin/python3 %s/spin.py %s/%d %g %.3f" % (cpu, d, d, i, (nap or 0) if i == 2 else 0, begin)
                       for i, cpu in enumerate(on))
     foreign = -busy_s(cpus[1])
     run, path = run_jobprof(["sh", "-c", line + " & wait"], 1, series="all")
