@@ -218,18 +218,11 @@ static void pay(struct budget *b, const struct budget_use *u)
 	b->cost += new *(all / u->s - b->cost);
 	b->allowed += new *(paid / u->s - b->allowed);
 	b->probe_debt_s = fmax(b->probe_debt_s + probes - paid, 0);
-	b->debt_s = fmax(b->debt_s + all - paid, 0);
+	b->debt_s = fmax(b->debt_s + all + u->change_s - paid, 0);
 	b->since_up_s += u->s;
 	b->since_down_s += u->s;
 	if (b->since_up_s > FORGOTTEN_S && last_resting(b) == BUDGET_PARTS)
 		b->wait_s = WAIT_LEAST_S;
-}
-
-/* After a step down what is left of a burst is this, after a step up not more: it is a trial. */
-static void leave_little(struct budget *b, double (*bound)(double, double))
-{
-	b->debt_s = bound(b->debt_s, SPENT_PART * ALL_SAVED_S * b->allowed);
-	b->probe_debt_s = bound(b->probe_debt_s, SPENT_PART * PROBES_SAVED_S * b->allowed);
 }
 
 bool budget__take(struct budget *b, const struct budget_use *u)
@@ -248,8 +241,10 @@ bool budget__take(struct budget *b, const struct budget_use *u)
 		changed = step_up(b, u);
 		b->short_of &= b->cost > b->allowed;
 	}
-	if (is_spent || changed)
-		leave_little(b, is_spent ? fmin : fmax);
+	if (is_spent)
+		b->debt_s = fmin(b->debt_s, SPENT_PART * ALL_SAVED_S * b->allowed);
+	if (is_spent || changed) /* what works again is tried: programs may not use more, either */
+		b->probe_debt_s = SPENT_PART * PROBES_SAVED_S * b->allowed;
 	if (changed) /* what it costs now is not what it cost before */
 		b->cost = b->allowed = 0;
 	return changed;
