@@ -12,7 +12,6 @@
 /* A node: what each part would use of a CPU if it worked, and what never rests. */
 struct node {
 	double busy, full[BUDGET_PARTS], fixed;
-	double change; /* to attach and detach what is sampled, in one row of ten */
 };
 
 static struct budget budget;
@@ -51,7 +50,6 @@ static unsigned pass(const struct node *n, double seconds)
 			if (p >= BUDGET_NETWORK && p <= BUDGET_FILES && budget.level[p] == 2)
 				u.full_s[p] = NAN; /* nobody sees it */
 		}
-		u.change_s = budget__samples(&budget) ? n->change * LOOK_S : 0;
 		changes += budget__take(&budget, &u);
 	}
 	return changes;
@@ -205,20 +203,6 @@ TEST(it_does_not_flutter)
 	begin(0.5);
 	pass(&switches, 60);
 	assert_int_equal(pass(&switches, 3600), 0);
-}
-
-/* With rows of 1 s it takes more than the budget to attach and detach what is sampled, in one row
- * of ten: 70 ms. That is no reason for what costs nothing to rest on. */
-TEST(changes_are_no_cost_of_a_part)
-{
-	struct node n = quiet;
-
-	n.change = 0.007;
-	begin(0.5);
-	pass(&calls, 60);
-	assert_false(all_works());
-	pass(&n, 240);
-	assert_true(all_works());
 }
 
 /* What is tried while the storm goes on may use the budget of 5 s more, and of two looks until it

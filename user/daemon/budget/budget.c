@@ -218,7 +218,7 @@ static void pay(struct budget *b, const struct budget_use *u)
 	b->cost += new *(all / u->s - b->cost);
 	b->allowed += new *(paid / u->s - b->allowed);
 	b->probe_debt_s = fmax(b->probe_debt_s + probes - paid, 0);
-	b->debt_s = fmax(b->debt_s + all + u->change_s - paid, 0);
+	b->debt_s = fmax(b->debt_s + all - paid, 0);
 	b->since_up_s += u->s;
 	b->since_down_s += u->s;
 	if (b->since_up_s > FORGOTTEN_S && last_resting(b) == BUDGET_PARTS)
@@ -228,10 +228,12 @@ static void pay(struct budget *b, const struct budget_use *u)
 bool budget__take(struct budget *b, const struct budget_use *u)
 {
 	bool is_spent, changed;
+	double spent_s;
 
 	if (!(b->percent > 0) || !(u->s > 0))
 		return false;
 	pay(b, u);
+	spent_s = SPENT_PART * PROBES_SAVED_S * b->allowed;
 	is_spent = b->probe_debt_s > PROBES_SAVED_S * b->allowed ||
 		   b->debt_s > ALL_SAVED_S * b->allowed;
 	if (is_spent) {
@@ -241,10 +243,12 @@ bool budget__take(struct budget *b, const struct budget_use *u)
 		changed = step_up(b, u);
 		b->short_of &= b->cost > b->allowed;
 	}
-	if (is_spent)
+	if (is_spent) {
 		b->debt_s = fmin(b->debt_s, SPENT_PART * ALL_SAVED_S * b->allowed);
-	if (is_spent || changed) /* what works again is tried: programs may not use more, either */
-		b->probe_debt_s = SPENT_PART * PROBES_SAVED_S * b->allowed;
+		b->probe_debt_s = fmin(b->probe_debt_s, spent_s);
+	} else if (changed) { /* it is tried: jobs pay no more for that, either */
+		b->probe_debt_s = fmax(b->probe_debt_s, spent_s);
+	}
 	if (changed) /* what it costs now is not what it cost before */
 		b->cost = b->allowed = 0;
 	return changed;

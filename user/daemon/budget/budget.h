@@ -41,13 +41,12 @@ struct budget_use {
 	double now_s[BUDGET_PARTS];  /* by the parts as they are */
 	double full_s[BUDGET_PARTS]; /* what each would have used at level 0; NAN: not known */
 	double fixed_s;		     /* by what never rests */
-	double change_s;	     /* by making parts rest, and work: no part costs that */
 };
 
 struct budget {
 	double percent;
 	unsigned level[BUDGET_PARTS];
-	double cost, allowed;	     /* of late: CPUs; the cost without that of changes */
+	double cost, allowed;	     /* of late: CPUs */
 	double debt_s, probe_debt_s; /* of all, and of programs alone, that was not paid yet */
 	double calm_s;		     /* how long it has had room for the part that rests last */
 	double wait_s;		     /* how long it must have */

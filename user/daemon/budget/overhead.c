@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -224,7 +223,6 @@ static struct budget_use use_of(const struct overhead *o, const struct step_env 
 		for (int p = BUDGET_CULPRITS; p <= BUDGET_HISTOGRAMS; p++)
 			u.now_s[p] = 0;
 	u.now_s[BUDGET_ROWS] = s * o->own;
-	u.change_s = (double)(o->change_ns - o->look_change_ns) / NSEC_PER_SEC;
 	return u;
 }
 
@@ -242,14 +240,10 @@ static void take_own(struct overhead *o, const struct step_env *env)
 	for (unsigned i = 0; i < slots.nused; i++)
 		stack_ns += snapshot__totals(env->snap, slots.used[i])->v[T_STACK_NS];
 	if (o->own_boot_ns) {
-		o->own = fmax((double)(self->v[T_CPU] - o->own_ns) -
-				      (double)(o->change_ns - o->own_change_ns),
-			      0) /
-			 ns;
+		o->own = (double)(self->v[T_CPU] - o->own_ns) / ns;
 		o->stack = stack_ns > o->stack_ns ? (double)(stack_ns - o->stack_ns) / ns : 0;
 	}
 	o->own_boot_ns = boot_ns;
-	o->own_change_ns = o->change_ns;
 	o->own_ns = self->v[T_CPU];
 	o->stack_ns = stack_ns;
 }
@@ -304,23 +298,19 @@ static void note_change(struct overhead *o, struct step_env *env, enum budget_pa
 		 o->percent, o->budget.percent, phrase);
 }
 
-/* on: what is sampled works. */
-static void rest(struct overhead *o, struct kern *k, bool on)
-{
-	struct timespec before, after;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
-	kern__rest(k, budget__resting(&o->budget, on));
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
-	o->change_ns += (uint64_t)(after.tv_sec - before.tv_sec) * NSEC_PER_SEC +
-			(uint64_t)after.tv_nsec - (uint64_t)before.tv_nsec;
-	o->on = on;
-}
-
 static void carry_out(struct overhead *o, struct step_env *env)
 {
 	env->slower = 1u << o->budget.level[BUDGET_ROWS];
-	rest(o, env->k, o->on);
+	kern__rest(env->k, budget__resting(&o->budget, o->on));
+}
+
+/* What nobody has seen meanwhile is not what it was: the next row says what it is. */
+static void forget_rate(struct overhead *o, enum budget_part p)
+{
+	for (unsigned i = 0; i < o->nbefore; i++)
+		if (part_of(o->before[i].family) == p)
+			o->program[i].per_s = 0;
+	o->rows = 0;
 }
 
 static void decide(struct overhead *o, struct step_env *env, const struct budget_use *u,
@@ -333,11 +323,14 @@ static void decide(struct overhead *o, struct step_env *env, const struct budget
 	o->percent = 0;
 	for (int p = 0; p < BUDGET_PARTS; p++)
 		o->percent += u->now_s[p];
-	o->percent = 100 * (o->percent + u->fixed_s + u->change_s) / fmax(u->busy_s, u->s);
+	o->percent = 100 * (o->percent + u->fixed_s) / fmax(u->busy_s, u->s);
 	if (budget__take(&o->budget, u)) {
-		for (int p = 0; p < BUDGET_PARTS; p++)
+		for (int p = 0; p < BUDGET_PARTS; p++) {
 			if (o->budget.level[p] != was[p])
 				note_change(o, env, p, now_ns);
+			if (p < BUDGET_ROWS && was[p] == 2 && o->budget.level[p] < 2)
+				forget_rate(o, p);
+		}
 		carry_out(o, env);
 		o->wait_stats_s = STATS_LEAST_S;
 		o->next_stats_ns = now_ns;
@@ -372,7 +365,6 @@ static void look(struct overhead *o, struct step_env *env, uint64_t now_ns)
 			decide(o, env, &u, now_ns);
 	}
 	o->last_ns = now_ns;
-	o->look_change_ns = o->change_ns;
 	o->busy_ticks = c.busy_ticks;
 	o->switches = c.switches;
 	o->forks = c.forks;
@@ -440,14 +432,17 @@ void overhead__before_rows(struct overhead *o, const struct step_env *env)
 {
 	if (!budget__samples(&o->budget) || o->on || o->rows % BUDGET_EVERY)
 		return;
-	rest(o, env->k, true);
+	o->on = true;
+	kern__rest(env->k, budget__resting(&o->budget, true));
 	o->next_stats_ns = 0;
 }
 
 void overhead__after_rows(struct overhead *o, const struct step_env *env)
 {
-	if (o->on && o->rows % BUDGET_EVERY)
-		rest(o, env->k, false);
+	if (o->on && o->rows % BUDGET_EVERY) {
+		o->on = false;
+		kern__rest(env->k, budget__resting(&o->budget, false));
+	}
 	o->rows++;
 }
 

@@ -48,14 +48,11 @@ struct overhead {
 	double fork_ns;	  /* a run of the program of forks */
 	/* the daemon's own */
 	uint64_t own_boot_ns, own_ns, stack_ns;
-	double own, stack;	 /* CPUs; own without what changes took */
-	uint64_t change_ns;	 /* CPU time of making parts rest, and work, */
-	uint64_t own_change_ns;	 /* as of the last snapshot, */
-	uint64_t look_change_ns; /* and of the last look */
-	unsigned rows;		 /* samples taken, which count the rows that are sampled */
-	bool on;		 /* what is sampled works at present */
-	double percent;		 /* what all cost of late, of the busy cores; NAN: not known */
-	uint64_t short_ns;	 /* since when nothing is left to rest */
+	double own, stack; /* CPUs */
+	unsigned rows;	   /* samples taken, which count the rows that are sampled */
+	bool on;	   /* what is sampled works at present */
+	double percent;	   /* what all cost of late, of the busy cores; NAN: not known */
+	uint64_t short_ns; /* since when nothing is left to rest */
 };
 
 /* percent: OverheadBudget; 0: nothing is measured, and nothing rests. */
