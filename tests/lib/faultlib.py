@@ -28,6 +28,19 @@ def children(pid):
     return out
 
 
+def comm(pid):
+    try:
+        with open("/proc/%d/comm" % pid) as f:
+            return f.read().strip()
+    except OSError:
+        return ""
+
+
+def not_helpers(pid):
+    """Children that have become another program; those that look things up have not."""
+    return [c for c in children(pid) if comm(c) not in ("jobprofd", "")]
+
+
 def rmtree_cgroup(top):
     """A cgroup and all below it, with what runs there."""
     for d, _, _ in os.walk(top, topdown=False):

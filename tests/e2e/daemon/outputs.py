@@ -203,6 +203,7 @@ def no_line_of_a_step():
     os.rmdir(cgroup)
     merged = os.path.join(d.hdf5, "root", "job_%d.h5" % job)
     wait_until(lambda: os.path.exists(merged) and not os.path.exists(d.path(job, 0)), 30, merged)
+    wait_until(lambda: not not_helpers(d.proc.pid), 10, "the merge to end")
     is_equal("info: a clean end", d.end(), 0)
     said = d.said().splitlines()
     is_equal("info: nothing of the job", [l for l in said if str(job) in l], [])

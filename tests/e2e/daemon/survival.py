@@ -49,19 +49,6 @@ def finish_repaired(what, d, job, p):
     is_equal("%s: a clean end" % what, d.end(), 0)
 
 
-def not_helpers(pid):
-    """Children that have become another program; those that look things up have not."""
-    return [c for c in children(pid) if comm(c) not in ("jobprofd", "")]
-
-
-def comm(pid):
-    try:
-        with open("/proc/%d/comm" % pid) as f:
-            return f.read().strip()
-    except OSError:
-        return ""
-
-
 def writer_hangs():
     pid_file = os.path.join(tmpdir("pid"), "pid")
     what = "a writer that hangs"
