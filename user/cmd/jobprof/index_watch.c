@@ -114,11 +114,11 @@ static void pause_for(double s)
  */
 static int find_dirs(struct string_list *dirs, int n, char **words)
 {
-	char *dir = NULL;
-	int err = n ? 0 : profile_dir__find(&dir);
+	char *own[] = {NULL};
+	int err = n ? 0 : profile_dir__find(&own[0]);
 
-	if (dir) {
-		words = &dir;
+	if (own[0]) {
+		words = own;
 		n = 1;
 	}
 	for (int i = 0; !err && i < n; i++) {
@@ -126,7 +126,7 @@ static int find_dirs(struct string_list *dirs, int n, char **words)
 		if (err)
 			log_error("%s: %s", words[i], strerror(errno));
 	}
-	free(dir);
+	free(own[0]);
 	return err;
 }
 

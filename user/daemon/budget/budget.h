@@ -24,7 +24,7 @@ enum budget_part {
 	BUDGET_ROWS, /* seldomer, by a factor of 2 each time; its cost is that of the daemon */
 	BUDGET_PARTS
 };
-#define BUDGET_EVERY 10 /* rows */
+#define BUDGET_EVERY 10u /* rows */
 
 struct budget_info {
 	const char *name;  /* in logs, marks, the status */
