@@ -124,6 +124,8 @@ bool kern__attached(const struct kern *k);
 /* Starts or stops the clocks of samples, which interrupt each CPU. They run from kern__attach() on.
  */
 void kern__tick(struct kern *k, bool on);
+/* Has a thread count the samples that wait, so that the next snapshot has them. */
+void kern__book(struct kern *k);
 
 /*
  * Makes these families rest, and all others work: their programs are detached, or do nothing.

@@ -90,8 +90,7 @@ static size_t map_bytes(const struct kern *k, enum kern_map m)
 	return (size_t)(m == M_OWNERS ? k->blk_sets : kern_map_entries(k, m)) * kern_maps[m].mapped;
 }
 
-/* The table of requests has the size that the process which made it chose. */
-static unsigned entries_of(int fd)
+unsigned kern_entries_of(int fd)
 {
 	struct bpf_map_info info = {};
 	uint32_t len = sizeof(info);
@@ -108,7 +107,8 @@ int kern_mmap(struct kern *k)
 		if (!kern_maps[i].mapped || k->map[i] < 0)
 			continue;
 		if (i == M_OWNERS)
-			k->blk_sets = entries_of(k->map[i]);
+			/* the size that the process which made it chose */
+			k->blk_sets = kern_entries_of(k->map[i]);
 		k->mem[i] = map_pages(k->map[i], map_bytes(k, i), k->readonly);
 		if (!k->mem[i])
 			return kern_fail(-errno, "cannot map %s: %s", kern_maps[i].name,

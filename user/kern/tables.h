@@ -148,6 +148,8 @@ extern const char *const kern_events[P_N];
 
 /* Number of the map's elements in k; 0: the object file has it. */
 unsigned kern_map_entries(const struct kern *k, enum kern_map m);
+/* That of a map which may be another process's; of a ring the bytes. 0: not known. */
+unsigned kern_entries_of(int fd);
 /* Whether the map, or program, is loaded with the families of k. */
 bool kern_has_map(const struct kern *k, enum kern_map m);
 bool kern_has_prog(const struct kern *k, enum kern_program p);

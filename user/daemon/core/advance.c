@@ -146,6 +146,7 @@ static void begin_end(struct daemon *d, struct step *s, uint64_t now)
 	step__identify(s, &d->env, d->steps, true);
 	if (s->state == STEP_ACTIVE) {
 		control__read_last(d->control, s, now);
+		kern__book(d->env.k);
 		s->state = STEP_ENDING;
 		s->end_boot_ns = now;
 	}

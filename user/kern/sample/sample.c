@@ -169,10 +169,11 @@ int maps_reader__read(struct maps_reader **r, pid_t pid, struct proc_modules *m)
  * is made known to the kernel side. Of the C library and of the kernel the caller is looked for on
  * the stack: what MPI had them do is MPI's */
 
-/* How long samples that woke nobody may wait. Each look costs as much as a tenth of a row of 8
- * tasks. */
-#define POLL_MS	      250
-#define IDLE_POLL_MS  1000	   /* when none came; those of a new program wake the thread */
+/* How long samples that woke nobody may wait: each look costs as much as a tenth of a row of 8
+ * tasks. Rows do not wait for it (kern__book()). */
+#define POLL_MS	      1000
+#define MANY_POLL_MS  250	   /* after a look that found this part of the ring full: */
+#define MANY_PART     8		   /* an eighth */
 #define PROCESSES     64	   /* whose maps are kept */
 #define READ_AGAIN_NS 50000000	   /* a map is read at most that often, */
 #define LATE_AGAIN_NS NSEC_PER_SEC /* and one that did not come in time, as on a busy machine */
@@ -188,9 +189,11 @@ struct process {
 
 struct booker {
 	pthread_t thread;
-	int stop_fd; /* can be read when it is to end */
+	int wake_fd; /* can be read when it is to look, or to end */
+	bool stop;   /* atomic */
 	int pages_fd;
 	struct ring_buffer *ring;
+	int many; /* samples */
 	struct jp_samples *samples;
 	const struct jp_slot *slots;
 	struct jp_control *control;
@@ -293,15 +296,17 @@ static void *run_booker(void *arg)
 	struct booker *b = arg;
 
 	struct pollfd wait[] = {{ring_buffer__epoll_fd(b->ring), POLLIN, 0},
-				{b->stop_fd, POLLIN, 0}};
+				{b->wake_fd, POLLIN, 0}};
+	eventfd_t n;
 	int came = 0;
 
-	for (;;) {
-		poll(wait, 2, came ? POLL_MS : IDLE_POLL_MS);
+	while (!__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE)) {
+		poll(wait, 2, came < b->many ? POLL_MS : MANY_POLL_MS);
 		if (wait[1].revents)
-			return NULL;
+			eventfd_read(b->wake_fd, &n);
 		came = ring_buffer__consume(b->ring);
 	}
+	return NULL;
 }
 
 static void *map_own(const struct kern *k, enum kern_map m)
@@ -331,8 +336,8 @@ static void booker_free(struct booker *b)
 		ring_buffer__free(b->ring);
 	if (b->pages_fd >= 0)
 		close(b->pages_fd);
-	if (b->stop_fd >= 0)
-		close(b->stop_fd);
+	if (b->wake_fd >= 0)
+		close(b->wake_fd);
 	unmap_own(b->samples, b->nslots, M_SAMPLES);
 	unmap_own((void *)b->slots, b->nslots, M_SLOTS);
 	unmap_own(b->control, 1, M_CONTROL);
@@ -352,13 +357,14 @@ static int booker_start(struct booker **out, const struct kern *k)
 	if (!b)
 		return -ENOMEM;
 	b->nslots = k->nslots;
-	b->stop_fd = eventfd(0, EFD_CLOEXEC);
+	b->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	b->pages_fd = fcntl(k->map[M_PAGES], F_DUPFD_CLOEXEC, 0);
 	b->ring = ring_buffer__new(k->map[M_UNBOOKED], on_sample, b, NULL);
+	b->many = (int)(kern_entries_of(k->map[M_UNBOOKED]) / sizeof(struct jp_sample) / MANY_PART);
 	b->samples = map_own(k, M_SAMPLES);
 	b->slots = map_own(k, M_SLOTS);
 	b->control = map_own(k, M_CONTROL);
-	if (b->stop_fd < 0 || b->pages_fd < 0 || !b->ring || !b->samples || !b->slots ||
+	if (b->wake_fd < 0 || b->pages_fd < 0 || !b->ring || !b->samples || !b->slots ||
 	    !b->control) {
 		booker_free(b);
 		return -ENOMEM;
@@ -382,7 +388,8 @@ static void booker_stop(struct booker *b)
 
 	if (!b)
 		return;
-	eventfd_write(b->stop_fd, 1);
+	__atomic_store_n(&b->stop, true, __ATOMIC_RELEASE);
+	eventfd_write(b->wake_fd, 1);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += STOP_WAIT_S;
 	if (!pthread_timedjoin_np(b->thread, NULL, &until))
@@ -542,6 +549,12 @@ void kern_sample_stop(struct kern *k)
 	free(k->clock), k->clock = NULL;
 	free(k->points), k->points = NULL;
 	booker_stop(k->booker), k->booker = NULL;
+}
+
+void kern__book(struct kern *k)
+{
+	if (k->booker)
+		eventfd_write(k->booker->wake_fd, 1);
 }
 
 void kern__tick(struct kern *k, bool on)
