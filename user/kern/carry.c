@@ -470,8 +470,8 @@ struct entry {
 	char own_key[KEY_MAX], own[VALUE_MAX];
 };
 
-/* Calls fn for each entry of their map, whose key and value ours are made of as far as there are the
- * same fields, and says how many there were. goes: the entry is taken out then, so that their
+/* Calls fn for each entry of their map, whose key and value ours are made of as far as there are
+ * the same fields, and says how many there were. goes: the entry is taken out then, so that their
  * programs do not know it any more. */
 static uint32_t pass_entries(struct kern *k, struct carry *c, enum kern_map i, bool goes,
 			     void (*fn)(struct kern *k, struct carry *c, enum kern_map i,
@@ -546,8 +546,8 @@ static void add_command(struct kern *k, struct carry *c, enum kern_map i, struct
 	bpf_map_update_elem(k->map[i], e->own_key, e->own, BPF_EXIST);
 }
 
-/* Until a pass finds none: a directory whose parent has not been moved yet gets its entry from their
- * program, which may put it behind the pass. */
+/* Until a pass finds none: a directory whose parent has not been moved yet gets its entry from
+ * their program, which may put it behind the pass. */
 static void move_cgroups(struct kern *k, struct carry *c)
 {
 	for (int i = 0; i < PASSES && pass_entries(k, c, M_CGROUPS, true, copy_entry); i++)
