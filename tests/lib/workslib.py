@@ -20,6 +20,7 @@ IO_SLACK_MB = 0.5
 ROUNDING = 1e-5  # of the sum of seconds, and of MiB
 AFTER = {"VolSwitches": 1, "CPUTime": 0.001, "RunDelay": 0.01, "MinorFaults": 4}
 BROUGHT = ("Missed CPU Time", "Lost CPU Time")  # that files name in seconds
+SAID = ("Restarted", "End Reason", "Intervals", "Number of Tasks", "Unattributed", "Lost", "Lost Bytes", "Collector CPU")
 LOSSES = ("Lost Counts", "Uncounted Tasks", "Uncounted Cgroups", "Baseline")  # after which less than the kernel has may be there
 
 
@@ -231,7 +232,8 @@ class Work:
                 look("CPUTime of task %d" % i, tables["Tasks/%d" % i]["CPUTime"].sum(), self.cpu[i], CPU_SLACK_S + 0.001 * self.cpu[i])
                 self.compare_account(look, i, tables["Tasks/%d" % i])
             if len(have) < self.tasks and not (may_lack or attrs.get("Unattributed") or "whether tasks found no slot" in str(attrs.get("Restarted"))):
-                wrong.append("%s: tables of %d of %d tasks: %s" % (name, len(have), self.tasks, {k: str(v) for k, v in attrs.items()}))
+                wrong.append("%s: tables of %d of %d tasks: %s; %s" % (name, len(have), self.tasks, {k: str(attrs[k]) for k in SAID if k in attrs},
+                                                                       self.lane.d.known_of("%d_%d_.h5" % (self.job, self.step))[:800]))
         if not may_lack and len(have) == self.tasks and attrs["Number of Tasks"] != self.tasks:
             wrong.append("%s: Number of Tasks is %s, not %d: %s" % (name, attrs["Number of Tasks"], self.tasks, {
                 k: str(attrs[k]) for k in ("Restarted", "End Reason", "Lost Bytes", "Baseline") if k in attrs}))

@@ -44,6 +44,7 @@ struct carry {
 	uint32_t *slots; /* that are carried */
 	unsigned n;
 	unsigned ncommands; /* in the first of M_COMMANDS, each its key and its value */
+	char *stats;	    /* theirs, as they were copied */
 	bool same_layouts;  /* of cgroups */
 };
 
@@ -168,6 +169,7 @@ void kern_carry_free(struct carry *c)
 		kern_close_fd(&c->link[i]);
 	kern_close_fd(&c->flush);
 	btf__free(c->btf);
+	free(c->stats);
 	free(c->slots);
 	free(c);
 }
@@ -377,6 +379,11 @@ static void add_rest(struct kern *k, struct carry *c)
 {
 	cpu_set_t all, one;
 	int cpu = sched_getcpu();
+	int64_t size = 0;
+
+	if (c->stats) /* a step may have found no slot meanwhile */
+		moves__add(&c->map[M_CONTROL].value, &k->control->stats, c->stats,
+			   control_field(c, "stats", &size), false);
 
 	CPU_ZERO(&one);
 	CPU_SET(cpu < 0 ? 0 : cpu, &one);
@@ -408,13 +415,15 @@ static void queue_free_slots(struct kern *k)
 
 /* ---- other maps */
 
-static void copy_control(struct kern *k, const struct carry *c)
+static void copy_control(struct kern *k, struct carry *c)
 {
 	int64_t size = 0;
 	const char *stats = control_field(c, "stats", &size), *taken, *rested;
 
-	if (stats)
-		moves__copy(&c->map[M_CONTROL].value, &k->control->stats, stats);
+	c->stats = stats ? malloc((size_t)size) : NULL;
+	if (c->stats)
+		moves__copy(&c->map[M_CONTROL].value, &k->control->stats,
+			    memcpy(c->stats, stats, (size_t)size));
 	taken = control_field(c, "taken", &size);
 	if (taken && size == sizeof(k->control->taken))
 		memcpy(k->control->taken, taken, sizeof(k->control->taken));
@@ -461,22 +470,23 @@ struct entry {
 	char own_key[KEY_MAX], own[VALUE_MAX];
 };
 
-/* Calls fn (NULL: nothing) for each entry of their map, whose key and value ours are made of as far
- * as there are the same fields. goes: the entry is taken out then, so that their programs do not
- * know it any more. */
-static void each_entry(struct kern *k, struct carry *c, enum kern_map i, bool goes,
-		       void (*fn)(struct kern *k, struct carry *c, enum kern_map i,
-				  struct entry *e))
+/* Calls fn for each entry of their map, whose key and value ours are made of as far as there are
+ * the same fields, and says how many there were. goes: the entry is taken out then, so that their
+ * programs do not know it any more. */
+static uint32_t pass_entries(struct kern *k, struct carry *c, enum kern_map i, bool goes,
+			     void (*fn)(struct kern *k, struct carry *c, enum kern_map i,
+					struct entry *e))
 {
 	const struct other_map *m = &c->map[i];
 	char next[KEY_MAX];
 	struct entry e = {};
 	bool more = m->fd >= 0 && k->map[i] >= 0 && m->value.n && m->info.key_size <= KEY_MAX &&
 		    m->info.value_size <= VALUE_MAX && !bpf_map_get_next_key(m->fd, NULL, next);
+	uint32_t n;
 
-	for (uint32_t n = 0; more && n < 2 * m->info.max_entries; n++) {
+	for (n = 0; more && n < 2 * m->info.max_entries; n++) {
 		memcpy(e.key, next, m->info.key_size);
-		if (fn && !bpf_map_lookup_elem(m->fd, e.key, e.value)) {
+		if (!bpf_map_lookup_elem(m->fd, e.key, e.value)) {
 			if (m->key.n)
 				moves__copy(&m->key, e.own_key, e.key);
 			else
@@ -488,6 +498,7 @@ static void each_entry(struct kern *k, struct carry *c, enum kern_map i, bool go
 		if (goes)
 			bpf_map_delete_elem(m->fd, e.key);
 	}
+	return n;
 }
 
 /* Accounts of programs' names are compared later with what they were now. */
@@ -533,6 +544,14 @@ static void add_command(struct kern *k, struct carry *c, enum kern_map i, struct
 		return;
 	moves__add(&m->value, e->own, first, e->value, false);
 	bpf_map_update_elem(k->map[i], e->own_key, e->own, BPF_EXIST);
+}
+
+/* Until a pass finds none: a directory whose parent has not been moved yet gets its entry from
+ * their program, which may put it behind the pass. */
+static void move_cgroups(struct kern *k, struct carry *c)
+{
+	for (int i = 0; i < PASSES && pass_entries(k, c, M_CGROUPS, true, copy_entry); i++)
+		;
 }
 
 /* Requests that are under way: the place of each is found by its address. */
@@ -653,7 +672,7 @@ static int take_unseen(struct kern *k, struct carry *c)
 	own->resting &= ~JP_REST_BIRTHS;
 	err = kern_attach_one(k, P_FORK);
 	copy_gone(k, c, true);
-	each_entry(k, c, M_CGROUPS, true, NULL);
+	move_cgroups(k, c);
 	take_tasks(k);
 	kern__sweep(k);
 	return err;
@@ -675,7 +694,10 @@ static int copy_all(struct kern *k, struct carry *c)
 	queue_free_slots(k);
 	copy_owners(k, c);
 	for (size_t i = 0; i < HASHES; i++)
-		each_entry(k, c, hashes[i], hashes[i] == M_CGROUPS && !has_unseen(c), copy_entry);
+		if (hashes[i] == M_CGROUPS && !has_unseen(c))
+			move_cgroups(k, c);
+		else
+			pass_entries(k, c, hashes[i], false, copy_entry);
 	__atomic_fetch_add(&k->control->stats.slots_changed, 1, __ATOMIC_RELEASE);
 	k->used_at = k->shared_at = 0; /* that number was another one before */
 	return 0;
@@ -724,7 +746,7 @@ int kern_carry_run(struct kern *k, struct carry *c)
 	end_theirs(k, c);
 	take_tasks(k);
 	add_rest(k, c);
-	each_entry(k, c, M_COMMANDS, false, add_command);
+	pass_entries(k, c, M_COMMANDS, false, add_command);
 	kern_close_fd(&k->prog[P_CARRY]); /* it holds their map */
 	log_info(
 		"goes on with the counts of another build or of other settings: %u slots, %d tasks",

@@ -4,12 +4,14 @@
 """A jobprofd whose programs are not those of the one before: another build, or other settings. It goes on with what the earlier programs
 have counted; what it cannot go on with, the file and the page say in seconds."""
 
+import concurrent.futures
 import sys
 sys.path.insert(0, sys.path[0] + "/../../lib")
 from faultlib import *
 from maplib import Maps
 
 SETTLE = 1
+TASKS = 3
 ABI, CHANGING = 0, 44  # in struct jp_control
 # of a start beside programs that count
 STAGES = ("BPF_PROG_LOAD", "BPF_RAW_TRACEPOINT_OPEN", "BPF_MAP_LOOKUP_AND_DELETE_ELEM", "BPF_MAP_DELETE_ELEM", "BPF_ITER_CREATE", "BPF_OBJ_PIN")
@@ -166,15 +168,21 @@ class Traced(RootedDaemon):
         self.spawn()
         self.wrap = []
 
-    def points(self):
-        """Numbers of calls of bpf(2), until it is ready: before and after each stage of what it does."""
+    def die(self):
+        os.kill(children(self.proc.pid)[0], signal.SIGKILL)
+        self.proc.wait(20)
+
+    def calls(self):
+        """Names of its calls of bpf(2), until it is ready."""
         log = os.path.join(tmpdir("calls"), "log")
         self.next("-o", log)
         self.ready()
-        calls = re.findall(r"^bpf\((\w+)", slurp(log), re.M)
-        os.kill(children(self.proc.pid)[0], signal.SIGKILL)
-        self.proc.wait(20)
-        ends = set()
+        self.die()
+        return re.findall(r"^bpf\((\w+)", slurp(log), re.M)
+
+    def points(self):
+        """Numbers of its calls: before and after each stage of what it does."""
+        calls, ends = self.calls(), set()
         for name in STAGES:
             at = [i for i, c in enumerate(calls, 1) if c == name]
             ends.update(at if name == "BPF_ITER_CREATE" else (at[0], at[-1]))
@@ -218,6 +226,55 @@ def killed_while_it_takes_over():
     for call in points:
         killed_at(d, call)
     d.end()
+
+
+def steps_until(over, d):
+    """One after the other, of three tasks each."""
+    steps = {}
+    while not over.wait(0.03):
+        job = new_job()
+        steps[job] = d.step(job, 0, [tool("jphold"), "spin=0.01", "sleep=0.1"], TASKS)
+    return steps
+
+
+@in_full
+def begun_meanwhile():
+    """While directories of cgroups are taken over, slowly: each step has a table of each task, or its file or the log says what is missing."""
+    if not shutil.which("strace"):
+        raise Skipped("no strace")
+    d, hold, job = Traced("meanwhile", 0.2, nice=-10, MaxSlots=512).start(), Hold(), new_job()
+    stays = d.step(job, 0, hold.cmd("park"))
+    hold.wait()
+    d.end(signal.SIGKILL)
+    calls = d.calls()
+    first = calls.index("BPF_MAP_GET_NEXT_KEY", max(i for i, c in enumerate(calls) if c == "BPF_RAW_TRACEPOINT_OPEN"))
+    d.next("-o", "/dev/null", "-e", "inject=bpf:delay_enter=10000:when=%d..%d" % (first, first + 60))
+    over = threading.Event()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        made = pool.submit(steps_until, over, d)
+        d.ready(100)
+        over.set()
+        steps = made.result()
+    for s in steps.values():
+        s.wait(60)
+    time.sleep(SETTLE)
+    d.die()
+    d.start()
+    wait_until(lambda: len(d.journals()) == 1, 60, "all files but that of the step that stays")
+    files = {j: d.path(j, 0) for j in steps if os.path.exists(d.path(j, 0))}
+    said = max([int(n) for n in re.findall(r"(\d+) steps? found none so far", d.said())] + [0])
+    is_true("steps that begin meanwhile have a file, or the log counts them", len(steps) - len(files) <= said, (len(steps), len(files), said))
+    silent = [attrs_of(f) for f in files.values() if not has_tasks(f)]
+    is_equal("and tables of all tasks, or say that they have not", silent, [])
+    hold.go()
+    stays.wait()
+    d.end()
+
+
+def has_tasks(path):
+    attrs = attrs_of(path)
+    with h5py.File(path, "r") as f:
+        return len(f[next(iter(f))].get("Tasks", ())) == TASKS or any(attrs.get(k) for k in ("Unattributed", "Baseline", "Missed CPU Time", "Lost Counts"))
 
 
 def counted_task(**settings):
@@ -291,5 +348,5 @@ def other_events():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests((other_settings, other_build, killed_while_it_takes_over))
+    run_tests((other_settings, other_build, begun_meanwhile, killed_while_it_takes_over))
     run_together((cannot_go_on, died_amid_a_change, other_events))

@@ -129,7 +129,7 @@ def memory_of_the_last_row():
                 "%g, %g: %s" % (totals["Min_RSS"], totals["Avg_RSS"], rows["RSS"]))
     run, path = run_jobprof(["true"], 1)
     rows = task_table(path)
-    peak = rows["PeakMB"].max() * MB
+    peak = numpy.fmax.reduce(rows["PeakMB"]) * MB
     is_true("a process without a row of its life: RSS and PeakMB", 0.5 * MB < rows["RSS"].max() * 1024 <= peak < 8 * MB or
             not SEEN_AT_END and numpy.isnan(peak) and not rows["RSS"].any(), "%s, %s" % (rows["RSS"], rows["PeakMB"]))
     page = subprocess.run([JOBPROF, "show", path], capture_output=True, text=True).stdout
@@ -148,10 +148,10 @@ line = [l for l in open("/proc/self/status") if l.startswith("VmHWM")][0]
 open(%r, "w").write("VmHWM=%%d\\n" %% int(line.split()[1]))
 os.execv("/bin/sleep", ["sleep", "1.6"])""" % out
     run, path = run_jobprof(["/usr/bin/python3", "-SEc", script], 1.5)
-    rows = task_table(path)
-    is_near("PeakMB has what was there before exec", rows["PeakMB"].max() * 1024,
-            read_account(out)["VmHWM"], 0.01, 512)
-    is_true("the rows after it have not", rows["PeakMB"][-1] < 10, rows["PeakMB"])
+    peaks = task_table(path)["PeakMB"]
+    peaks = peaks[~numpy.isnan(peaks)]  # the last row may be of no process
+    is_near("PeakMB has what was there before exec", peaks.max() * 1024, read_account(out)["VmHWM"], 0.01, 512)
+    is_true("the rows after it have not", peaks[-1] < 10, peaks)
 
 
 def vfork_lends_memory():
@@ -169,7 +169,7 @@ time.sleep(0.3)"""
     rows = task_table(path)
     forked = rows["PeakMB"][rows["Forks"] > 1]
     is_true("vfork: children's rows are without the parent's old peak",
-            len(forked) and forked.max() < 60 < rows["PeakMB"].max(), rows["PeakMB"])
+            len(forked) and forked.max() < 60 < numpy.nanmax(rows["PeakMB"]), rows["PeakMB"])
 
 
 if __name__ == "__main__":
