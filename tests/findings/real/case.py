@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a case of the corpus is, and how its variants are run. A command is as a user types it: words, or a line for a
 shell where it has a shell's characters. Its directory is the case's own, made by `setup`; $P is the folder of small
-programs beside this file. A number in [[ ]] is an amount of work: it grows until the first variant takes long enough for
-findings, on any machine."""
+programs beside this file. A command runs there more than once, and does the same each time. A number in [[ ]] is an
+amount of work: it grows until the first variant takes long enough for findings, on any machine."""
 
 import dataclasses
 import os

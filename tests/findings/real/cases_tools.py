@@ -19,7 +19,7 @@ CASES = (
     Case("xargs one by one", "xargs grep", "mkdir d; for i in $(seq [[1500]]); do echo $i >d/$i; done",
          sick="ls d | xargs -n 1 -I{} grep -c 7 d/{} >out; true", mended="ls d | sed 's|^|d/|' | xargs grep -c 7 >out; true", **FORKS),
     Case("rsync file by file", "rsync", "mkdir from; for i in $(seq [[60]]); do head -c 50k /dev/urandom >from/$i; done",
-         sick="for f in from/*; do rsync -a $f to/; done", mended="rsync -a from/ to", **FORKS),
+         sick="for f in from/*; do rsync -a -I $f to/; done", mended="rsync -a -I from/ to", **FORKS),
     Case("git one by one", "git", HISTORY,
          sick="cd r; for c in $(git rev-list main); do git show -s --format=%an $c; done >/dev/null", mended="cd r; git log --format=%an main >/dev/null", **FORKS),
     Case("git repack", "git", HISTORY.replace("600", "3000").replace("% 50", "% 3000"), healthy="git -C r -c pack.threads=2 repack -q -a -d -f --window=50"),
@@ -51,6 +51,6 @@ CASES = (
     Case("xargs with a tail", "xargs gzip", TEXT % (2, "M") + "; for i in 1 2 3 4; do head -c [[2]]M big >p$i; done; cp big p5; cat big big big >p6",
          sick="ls p? | xargs -n 1 -P 2 gzip -k -f", mended="ls -S p? | xargs -n 1 -P 2 gzip -k -f",
          rules="cpu.tail|cpu.unused|cpu.serial", remedy="tail|balanc|pieces|evenly|distribut|job of its own|longest first"),
-    Case("waits for a file", "sleep", "", sick="(sleep 6; touch done) & while [ ! -e done ]; do sleep 0.2; done; gzip -c /bin/bash >out", mended="gzip -c /bin/bash >out",
+    Case("waits for a file", "sleep", "", sick="rm -f done; (sleep 6; touch done) & while [ ! -e done ]; do sleep 0.2; done; gzip -c /bin/bash >out", mended="gzip -c /bin/bash >out",
          rules="cpu.unused", remedy="sleep|wait", also="cpu.serial"),
 )
