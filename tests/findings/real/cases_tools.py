@@ -25,7 +25,7 @@ CASES = (
     Case("git repack", "git", HISTORY.replace("600", "3000").replace("% 50", "% 3000"), healthy="git -C r -c pack.threads=2 repack -q -a -d -f --window=50"),
     Case("gzip", "gzip pigz", TEXT % (18, "M"), sick="gzip -k -f big", mended="pigz -k -f -p 2 big", rules="cpu.serial", remedy="pigz",
          loss="none"),  # pigz is faster on one core, too
-    Case("xz", "xz", "head -c [[4]]M /dev/urandom | base64 >big", sick="xz -4 -k -f -T1 big", mended="xz -4 -k -f -T2 --block-size=1MiB big", rules="cpu.serial", remedy="xz -T"),
+    Case("xz", "xz", "head -c [[4]]M /dev/urandom | base64 >big", sick="xz -4 -k -f -T1 --block-size=1MiB big", mended="xz -4 -k -f -T2 --block-size=1MiB big", rules="cpu.serial", remedy="xz -T"),
     Case("zstd many threads", "zstd", TEXT % (40, "M"), healthy="zstd -q -f -T16 -9 big -o out"),
     Case("make without -j", "make g++", SOURCES, sick="make -B -s", mended="make -B -s -j2", rules="cpu.serial", remedy="make -j"),
     Case("make -j8", "make g++", SOURCES, healthy="make -B -s -j8"),
