@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 from lib import JOBPROF, Failed, plain_env, start, tmpdir
@@ -61,7 +62,12 @@ def profiled(cmd, before=(), options=(), cwd=None, timeout=90, **env):
     p = start([*before, JOBPROF, "run", "-q", *options, "-o", folder, "--", *cmd], preexec_fn=first_in_line,
               env=plain_env(**OMPI, **env), cwd=cwd or folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
               stderr=subprocess.STDOUT, text=True, errors="replace")
-    printed, _ = p.communicate(timeout=timeout)
+    try:
+        printed, _ = p.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        p.wait()
+        raise Failed("%s: it takes more than %d s" % (cmd, timeout)) from None
     files = glob.glob(folder + "/*.h5")
     if len(files) != 1:
         raise Failed("status %d, no file: %s" % (p.returncode, printed))

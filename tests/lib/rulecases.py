@@ -164,6 +164,15 @@ def asks(per_s, **job):
                                                        "task.blocked_pipe_s": 0})
 
 
+def hands_on(system):
+    """Threads and processes of a pool hand each other small pieces of work, 30,000 times per CPU second; no core is idle, and the kernel has so
+    much of the CPU time."""
+    d = {"vol_switches": 30000 * CPU, "read_calls": 20000 * CPU, "write_calls": 10000 * CPU, "read_mb": 2 * CPU, "write_mb": CPU, "net_ops": 0,
+         "disk_read_mb": 0, "disk_write_mb": 0, "has_mpi": 0, "system_s": system * CPU, "user_s": (1 - system) * CPU, "demand": 1.5 * CORES * NODES}
+    return both({"job." + k: v for k, v in d.items()}, {"task.thread_s": 2 * WALL, "task.blocked_futex_s": 0.6 * WALL, "task.blocked_pipe_s": 0.3 * WALL,
+                                                       "task.blocked_poll_s": 0})
+
+
 def commits():
     return both(used(0.7), small(0.5, system_s=0.06 * CPU, disk_wait_s=0.25 * CORE_S, blk_ops=SMALL_CALLS))
 
@@ -566,6 +575,8 @@ CASES = {
         ("several clients", False, both(used(0.76), asks(9000))),
         ("disks", False, both(used(0.6), {"job.vol_switches": 21000 * CPU, "job.disk_wait_s": 0.2 * CORE_S})),
         ("cores are busy", False, {"job.vol_switches": 21000 * CPU}),
+        ("cores are busy with handing on", True, hands_on(0.5)),
+        ("near miss: handing on", False, hands_on(0.15)),
     ],
     "sync.spin": [
         ("a quarter inside OpenMP", True, by_module(openmp=0.25)),

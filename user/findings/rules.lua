@@ -1936,8 +1936,6 @@ rules["sync.fine"] = {
 		local rate = ratio(asks and math.max(messages(), job.vol_switches) or job.vol_switches, job.cpu_s)
 		only_if(rate > limits.per_s, "threads slept %s times per CPU second, not more than %s", number(rate),
 			number(limits.per_s))
-		local used = asks and limits.used_asking or limits.used
-		only_if(job.cpu_share < used, "%s of the core time was used", percent(job.cpu_share))
 		only_if(job.disk_wait_s < limits.disk * job.core_s, "tasks waited for a disk")
 		local cause, part = blocked_by(nil, limits.blocked)
 		-- Threads and processes hand each other their work through small messages in pipes, too. Waits for a CPU say nothing
@@ -1951,9 +1949,13 @@ rules["sync.fine"] = {
 		only_if(hands_on or asks or calls + job.net_ops < limits.calls * job.vol_switches,
 			"it reads, writes or talks about as often as it sleeps")
 		local in_pieces = hands_on and calls >= limits.calls * job.vol_switches
+		-- Work in pieces keeps cores busy with handing it on.
+		local switching = known(switching_s(limits.kernel_s), 0)
+		local used = job.cpu_share - (in_pieces and share(switching) or 0)
+		only_if(used < (asks and limits.used_asking or limits.used), "%s of the core time was used", percent(used))
 		only_if(in_pieces or not (job.demand > limits.demand * job.cores), "more threads than cores take turns")
 		local cost = lower(job.core_s, idle_s() + known(job.idle_wait_s, 0) * known(ratio(waited_own_s(), waited_s()), 1) +
-			known(switching_s(limits.kernel_s), 0))
+			switching)
 		return {
 			severity = "warn",
 			cost = cost,
@@ -1961,8 +1963,8 @@ rules["sync.fine"] = {
 			at_least = true,
 			text = asks and format("Threads sent or received %s small messages per CPU second and %s of the core time was not used: " ..
 				"each waits for the other's answer.", number(rate), percent(math.max(0, 1 - job.cpu_share))) or
-				format("Threads slept %s times per CPU second and %s of the core time was not used: they wait for %s.",
-				number(rate), percent(math.max(0, 1 - job.cpu_share)), cause and format("%s in %s of their time", cause[1],
+				format("Threads slept %s times per CPU second and %s of the core time was not used%s: they wait for %s.",
+				number(rate), percent(math.max(0, 1 - used)), in_pieces and " or went to these switches" or "", cause and format("%s in %s of their time", cause[1],
 				percent(part)) or "locks or for each other"),
 			remedy = asks and "Ask for more at once: larger messages, batches or chunks of work, pipelining, several clients." or in_pieces and
 				"Give threads and processes larger pieces of work (chunksize, batches of tasks), so that they meet less often." or

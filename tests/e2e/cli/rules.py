@@ -101,6 +101,7 @@ def remedies():
             ("io.small", "500 bytes", "setvbuf"),
             ("io.wait", "a commit for each row", "fewer commits, fsync()"),
             ("sync.fine", "one request at a time", "pipelining"),
+            ("sync.fine", "cores are busy with handing on", "larger pieces of work"),
             ("proc.forks", "a program that is loaded again and again", "for each start")):
         got = judge(case(rule, name))["found"][rule]["remedy"]
         is_true("remedy of %s: %s" % (rule, name), wanted in got, got)

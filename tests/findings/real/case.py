@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a case of the corpus is, and how its variants are run. A command is as a user types it: words, or a line for a
 shell where it has a shell's characters. Its directory is the case's own, made by `setup`; $P is the folder of small
-programs beside this file."""
+programs beside this file. A command runs there more than once, and does the same each time. A number in [[ ]] is an
+amount of work: it grows until the first variant takes long enough for findings, on any machine."""
 
 import dataclasses
 import os
@@ -23,6 +24,9 @@ VARIANTS = "healthy", "sick", "mended"
 TRIES = 3
 DISTURBED = 0.10  # share of the cores that other programs had: another try
 USELESS = 0.20  # not to be judged
+AMOUNT = re.compile(r"\[\[(\d+)\]\]")
+LEAST_S, WANTED_S = 5, 6  # a run's time
+GROWTH = 30  # at once
 
 # $P, the case's directory and one name for Python, for all commands
 ENV = {"P": PROGRAMS, "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/lib/postgresql/15/bin:/usr/sbin", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -69,13 +73,22 @@ def lacks(case):
     """What the machine lacks of a case's needs, "" for nothing."""
     for need in case.needs.split():
         kind, _, name = need.rpartition(":")
-        if kind == "py" and not has_module(name) or not kind and not shutil.which(name, path=ENV["PATH"]):
+        if kind == "py" and not has_module(name) or kind == "blas" and not has_blas(name) or not kind and not shutil.which(name, path=ENV["PATH"]):
             return need
     return ""
 
 
 def has_module(name):
     return subprocess.run([PYTHON, "-c", "import importlib.util as i; exit(not i.find_spec('%s'))" % name]).returncode == 0
+
+
+def has_blas(name):
+    """Whether NumPy computes with this library: not all of them have threads."""
+    return subprocess.run([PYTHON, "-c", "import numpy; exit('%s' not in open('/proc/self/maps').read())" % name], stderr=subprocess.DEVNULL).returncode == 0
+
+
+def sized(text, scale):
+    return AMOUNT.sub(lambda amount: "%d" % max(1, round(int(amount[1]) * scale)), text)
 
 
 def words(cmd):
@@ -88,12 +101,12 @@ def words(cmd):
 
 
 class Place:
-    """The directory of a case."""
+    """The directory of a case in a size."""
 
-    def __init__(self, case):
-        self.case, self.dir = case, tmpdir("real")
+    def __init__(self, case, scale=1):
+        self.case, self.scale, self.dir = case, scale, tmpdir("real")
         if case.setup:
-            p = subprocess.run(["sh", "-ec", case.setup], cwd=self.dir, env=plain_env(**OMPI, **ENV), stdin=subprocess.DEVNULL,
+            p = subprocess.run(["sh", "-ec", sized(case.setup, scale)], cwd=self.dir, env=plain_env(**OMPI, **ENV), stdin=subprocess.DEVNULL,
                                capture_output=True, text=True, errors="replace")
             if p.returncode:
                 raise Failed("set-up: status %d: %s" % (p.returncode, (p.stderr or p.stdout)[-400:]))
@@ -106,8 +119,6 @@ class Place:
         best = None
         for _ in range(TRIES):
             r = self.try_once(v)
-            if r.status != v.status:
-                raise Failed("%s: status %d: %s" % (v.cmd, r.status, r.printed[-400:]))
             if not best or delayed(r, v) < delayed(best, v):
                 best = r
             if delayed(best, v) < DISTURBED:
@@ -123,11 +134,28 @@ class Place:
         other = v.beside and start(words(v.beside), preexec_fn=first_in_line, env=plain_env(**ENV), cwd=self.dir,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            return profiled(words(v.cmd), before, cwd=self.dir, CG=groups[0] + "/cgroup.procs" if groups else "", **ENV)
+            r = profiled(words(sized(v.cmd, self.scale)), before, cwd=self.dir, CG=groups[0] + "/cgroup.procs" if groups else "", **ENV)
         finally:
             if other:
                 os.killpg(other.pid, signal.SIGKILL)
                 other.wait()
+        if r.status != v.status:
+            raise Failed("%s: status %d: %s" % (v.cmd, r.status, r.printed[-400:]))
+        return r
+
+
+def place_for(case):
+    """The Place of a case in which its first variant takes long enough."""
+    _, first = next(case.variants())
+    texts, scale = case.setup + first.cmd, 1
+    for _ in range(TRIES):
+        place = Place(case, scale)
+        wall_s = place.try_once(first).facts["wall_s"] if AMOUNT.search(texts) else LEAST_S
+        if wall_s >= LEAST_S:
+            break
+        scale *= min(WANTED_S / wall_s, GROWTH)
+        place.remove()
+    return Place(case, scale) if place.scale != scale else place
 
 
 def disturbed(r, v):

@@ -25,17 +25,17 @@ pair_style lj/cut 2.5
 pair_coeff 1 1 1.0 1.0 2.5
 fix 1 all nve
 if "\\$b == 1" then "balance 1.05 shift x 20 1.02"
-run 300
+run [[300]]
 END
 sed '/processors/d; /^region some/d; s/region some/box/; /^if/d; s/0 24/0 16/' in.melt >in.full"""
 LMP = "lmp -log none -in "
 
-HPCC = """sed -e '6s/^[0-9]*/2000/' -e '11s/^[0-9]*/1/' -e '12s/^[0-9]*/2/' /usr/share/doc/hpcc/examples/_hpccinf.txt >hpccinf.txt"""
+HPCC = """sed -e '6s/^[0-9]*/3000/' -e '11s/^[0-9]*/1/' -e '12s/^[0-9]*/2/' /usr/share/doc/hpcc/examples/_hpccinf.txt >hpccinf.txt"""
 
 GMX = """cp /usr/share/gromacs/top/spc216.gro .
 printf '#include "oplsaa.ff/forcefield.itp"\\n#include "oplsaa.ff/spce.itp"\\n[ system ]\\nwater\\n[ molecules ]\\n' >topol.top
 gmx -quiet solvate -cs spc216.gro -box 3 3 3 -p topol.top -o water.gro
-printf 'integrator = md\\nnsteps = 1500\\ncoulombtype = PME\\ntcoupl = v-rescale\\ntc-grps = System\\ntau-t = 0.1\\nref-t = 300\\ngen-vel = yes\\n' >md.mdp
+printf 'integrator = md\\nnsteps = [[1500]]\\ncoulombtype = PME\\ntcoupl = v-rescale\\ntc-grps = System\\ntau-t = 0.1\\nref-t = 300\\ngen-vel = yes\\n' >md.mdp
 gmx -quiet grompp -f md.mdp -c water.gro -p topol.top -o md.tpr -maxwarn 5"""
 MDRUN = "gmx -quiet mdrun -s md.tpr -ntmpi 1 -pin off -ntomp %d"
 
@@ -43,9 +43,9 @@ NWCHEM = """printf 'start w\\nmemory 400 mb\\ngeometry\\n O 0 0 0.1\\n H 0 0.76 
 
 CASES = (
     Case("openmpi 3 to 1", "mpicc.openmpi mpirun.openmpi", HALO,
-         sick=OMPI % 2 + "./halo 60 900 3", mended=OMPI % 2 + "./halo 120 900", rules="mpi.imbalance|mpi.straggler", remedy=BALANCE),
+         sick=OMPI % 2 + "./halo [[60]] 900 3", mended=OMPI % 2 + "./halo [[120]] 900", rules="mpi.imbalance|mpi.straggler", remedy=BALANCE),
     Case("mpich 3 to 1", "mpicc.mpich mpirun.mpich", HALO_MPICH,
-         sick=MPICH % 2 + "./halo 60 900 3", mended=MPICH % 2 + "./halo 120 900", rules="mpi.imbalance|mpi.straggler", remedy=BALANCE),
+         sick=MPICH % 2 + "./halo [[60]] 900 3", mended=MPICH % 2 + "./halo [[120]] 900", rules="mpi.imbalance|mpi.straggler", remedy=BALANCE),
     Case("lammps half a box", "mpirun.openmpi lmp", MELT,
          sick=OMPI % 2 + LMP + "in.melt -var b 0", mended=OMPI % 2 + LMP + "in.melt -var b 1",
          rules="mpi.imbalance|mpi.straggler", remedy=BALANCE),
@@ -58,22 +58,22 @@ CASES = (
     Case("lammps serial", "lmp", MELT,
          sick=LMP + "in.full", mended=OMPI % 2 + LMP + "in.full", rules="cpu.serial", remedy="mpirun"),
     Case("mpich 6 ranks", "mpicc.mpich mpirun.mpich", HALO_MPICH,
-         sick=MPICH % 6 + "./halo 120 500", mended=MPICH % 2 + "./halo 360 500",
+         sick=MPICH % 6 + "./halo [[120]] 500", mended=MPICH % 2 + "./halo [[360]] 500",
          rules="cpu.oversubscribed|cpu.spin_yield", remedy=FEWER),
     Case("openmpi binds threads", "gcc mpirun.openmpi", "gcc -O2 -fopenmp -o loops $P/loops.c",
-         sick="OMP_NUM_THREADS=2 mpirun.openmpi -n 1 ./loops 280 262144",
-         mended="OMP_NUM_THREADS=2 mpirun.openmpi --bind-to none -n 1 ./loops 280 262144",
+         sick="OMP_NUM_THREADS=2 mpirun.openmpi -n 1 ./loops [[280]] 262144",
+         mended="OMP_NUM_THREADS=2 mpirun.openmpi --bind-to none -n 1 ./loops [[280]] 262144",
          rules="cpu.stacked", remedy="bind-to none"),
     Case("hpcc", "hpcc mpirun.openmpi", HPCC, healthy="OPENBLAS_NUM_THREADS=1 " + OMPI % 2 + "hpcc"),
     Case("gromacs threads", "gmx", GMX,
          sick=MDRUN % 16, mended=MDRUN % 2, rules="cpu.oversubscribed", remedy="OMP_NUM_THREADS=2|no more threads"),
     Case("nwchem", "nwchem mpirun.openmpi", NWCHEM, healthy="OPENBLAS_NUM_THREADS=1 " + OMPI % 2 + "nwchem w.nw"),
     Case("mpi4py rank 0 prepares", "py:mpi4py py:numpy mpirun.openmpi", "",
-         sick="OPENBLAS_NUM_THREADS=1 " + OMPI % 2 + "/usr/bin/python3 $P/prepare.py 0 14",
-         mended="OPENBLAS_NUM_THREADS=1 " + OMPI % 2 + "/usr/bin/python3 $P/prepare.py all 14",
+         sick="OPENBLAS_NUM_THREADS=1 " + OMPI % 2 + "/usr/bin/python3 $P/prepare.py 0 [[14]]",
+         mended="OPENBLAS_NUM_THREADS=1 " + OMPI % 2 + "/usr/bin/python3 $P/prepare.py all [[14]]",
          rules="mpi.imbalance|mpi.straggler", remedy=BALANCE),
     Case("mpi4py rank 0 writes", "py:mpi4py py:numpy mpirun.openmpi", "",
-         sick="OPENBLAS_NUM_THREADS=1 " + OMPI % 2 + "/usr/bin/python3 $P/dumps.py sync 60",
-         mended="OPENBLAS_NUM_THREADS=1 " + OMPI % 2 + "/usr/bin/python3 $P/dumps.py none 60",
+         sick="OPENBLAS_NUM_THREADS=1 " + OMPI % 2 + "/usr/bin/python3 $P/dumps.py sync [[60]]",
+         mended="OPENBLAS_NUM_THREADS=1 " + OMPI % 2 + "/usr/bin/python3 $P/dumps.py none [[60]]",
          rules="io.one_rank|io.wait", also="mpi.imbalance", remedy="parallel|collective|fsync|asynchronous|all ranks"),
 )

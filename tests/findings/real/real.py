@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-# timeout: 1800
+# timeout: 3600
 # runs: in full
 # runs: alone
 """Programs that others have written, in a healthy use, a sick one of a kind that users make, and the mended one, under
 `jobprof run`: what `jobprof report` says first, whether it leaves the healthy ones alone, and whether its costs are what
 the mended one takes less.
     real.py [--list] [--only NAME,...] [--keep DIR | --judge DIR]
---keep keeps the files, and runs only what is not there yet; --judge runs nothing. Tables of cases are in cases_*.py; what
+--keep keeps the files, and runs only cases that are not there in whole; --judge runs nothing. Tables of cases are in cases_*.py; what
 the machine has no program for is skipped and counted (scripts/install-deps real), and so is what others disturbed."""
 
 import argparse
@@ -121,23 +121,21 @@ def line(case, kind, v, r):
 
 
 def reports(case):
-    """{variant: Report} of those that were not disturbed."""
+    """{variant: Report} of those that were not disturbed. Runs of a case are of one size, so all of them are new or none."""
     place, found = None, {}
+    paths = {kind: kept(OPTIONS.judge or OPTIONS.keep, case.name + "-" + kind) for kind, _ in case.variants()}
+    if not OPTIONS.judge and not all(path and os.path.exists(path) for path in paths.values()):
+        place = place_for(case)
     for kind, v in case.variants():
-        name = case.name + "-" + kind
-        path = kept(OPTIONS.judge or OPTIONS.keep, name)
-        if path and os.path.exists(path):
-            r = Report(path)
-        elif OPTIONS.judge:
+        name, path = case.name + "-" + kind, paths[kind]
+        if not place and not os.path.exists(path):
             continue
-        else:
-            place = place or Place(case)
-            r = place.run(v)
+        r = place.run(v) if place else Report(path)
         print(line(case, kind, v, r), flush=True)
         if disturbed(r, v) > USELESS:
             skip(name, "other programs had %.0f %% of the cores" % (100 * disturbed(r, v)))
             continue
-        if OPTIONS.keep and r.path != path:
+        if place:
             r.keep(path)
         # That others took a little of the cores is true, and no part of the test.
         if not v.beside and not v.quota:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""chunks.py SIZE: the mean of an array of dask in chunks of SIZE x SIZE"""
+"""chunks.py SIZE ROUNDS: the mean of an array of dask in chunks of SIZE x SIZE"""
 import sys
 
 import dask
@@ -7,4 +7,5 @@ import dask.array
 
 size = int(sys.argv[1])
 dask.config.set(num_workers=2)
-print((dask.array.random.random((6000, 6000), chunks=(size, size)) ** 2 + 1).mean().compute())
+for _ in range(int(sys.argv[2])):
+    print((dask.array.random.random((3000, 3000), chunks=(size, size)) ** 2 + 1).mean().compute())

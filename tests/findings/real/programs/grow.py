@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""grow.py MB: collects arrays up to so much memory, and computes with them"""
+"""grow.py MB STEPS: collects arrays up to so much memory, and computes with them"""
 import sys
 
 import numpy
@@ -7,5 +7,5 @@ import numpy
 kept = []
 for _ in range(int(sys.argv[1])):
     kept.append(numpy.random.rand(1 << 17))
-    sum(i for i in range(60000))
+    sum(i for i in range(int(sys.argv[2])))
 print(len(kept))

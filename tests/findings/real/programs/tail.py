@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tail.py TASKS CHUNK: tasks that take longer and longer, for a pool of two"""
+"""tail.py TASKS CHUNK STEPS: tasks that take longer and longer, for a pool of two"""
 import multiprocessing
 import sys
 
 
 def task(x):
-    return sum(i * i for i in range(x * 300000))
+    return sum(i * i for i in range(x * int(sys.argv[3])))
 
 
 if __name__ == "__main__":
