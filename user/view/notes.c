@@ -144,6 +144,8 @@ static const struct {
 	{"Unowned Requests", "on this node: disk requests nobody was seen to submit"},
 	{"Other BlkWriteMB", "written meanwhile on this node by no step: delayed writes too"},
 	{"Missed Switches", "on this node: the counters of those slices are by their run time"},
+	{"Skipped Runs", "of our programs on this node since they were loaded: what these would "
+			 "have counted is missing"},
 	{"Untagged Sockets", "on this node: their retransmits are nobody's"},
 	{"Unread Processes",
 	 "of the step kept what they were asked: numbers of tasks may be missing"},
