@@ -112,33 +112,37 @@ static int by_user(const void *a, const void *b)
 	return x->uid == y->uid ? by_job(a, b) : x->uid < y->uid ? -1 : 1;
 }
 
-/* Finds the steps that exist, and what each has. of: room for the place of each slot's step. */
-static unsigned find_steps(const struct kern *k, struct holder *h, uint32_t *of)
+/* Finds the steps that exist, and what each has. of: a zero for each slot; that of a step gets 1 +
+ * its place in h. */
+static unsigned find_steps(const struct kern *k, const struct slots *all, struct holder *h,
+			   uint32_t *of)
 {
+	const uint32_t *used = all->used;
 	unsigned n = 0;
 
-	for (uint32_t i = JP_SLOT_FIRST; i < k->nslots; i++) {
-		const struct jp_slot *s = &k->slots[i];
+	for (unsigned i = 0; i < all->nused; i++) {
+		const struct jp_slot *s = &k->slots[used[i]];
 
-		of[i] = UINT32_MAX;
-		if (s->state == JP_SLOT_FREE || s->kind != JP_KIND_STEP)
+		if (used[i] < JP_SLOT_FIRST || s->kind != JP_KIND_STEP)
 			continue;
-		of[i] = n;
 		h[n++] = (struct holder){
 			.job = kern_share_job(s),
 			.uid = s->uid,
 			.is.has = {[JP_SHARE_STEPS] = 1,
-				   [JP_SHARE_NAMES] = (uint32_t)k->acct[i].commands}};
+				   [JP_SHARE_NAMES] = (uint32_t)k->acct[used[i]].commands}};
+		of[used[i]] = n;
 	}
-	for (uint32_t i = JP_SLOT_FIRST; i < k->nslots; i++) {
-		const struct jp_slot *s = &k->slots[i];
+	for (unsigned i = 0; i < all->nused; i++) {
+		const struct jp_slot *s = &k->slots[used[i]];
+		struct holder *step;
 
-		if (s->state == JP_SLOT_FREE || s->kind == JP_KIND_STEP || s->step >= k->nslots ||
-		    of[s->step] == UINT32_MAX)
+		if (used[i] < JP_SLOT_FIRST || s->kind == JP_KIND_STEP || s->step >= k->nslots ||
+		    !of[s->step])
 			continue;
-		h[of[s->step]].is.has[JP_SHARE_SLOTS]++;
+		step = &h[of[s->step] - 1];
+		step->is.has[JP_SHARE_SLOTS]++;
 		if (s->root_pid && s->uid)
-			h[of[s->step]].uid = s->uid;
+			step->uid = s->uid;
 	}
 	return n;
 }
@@ -215,9 +219,9 @@ static void forget_ended(struct kern *k, const struct holder *h, unsigned n)
 	}
 }
 
-static void count(struct kern *k, struct holder *h, uint32_t *of)
+static void count(struct kern *k, const struct slots *all, struct holder *h, uint32_t *of)
 {
-	unsigned n = merge_jobs(h, find_steps(k, h, of));
+	unsigned n = merge_jobs(h, find_steps(k, all, h, of));
 	uint32_t taken[JP_SHARES] = {0};
 
 	for (unsigned i = 0; i < n; i++)
@@ -233,11 +237,12 @@ static void count(struct kern *k, struct holder *h, uint32_t *of)
 
 void kern_share_count(struct kern *k)
 {
-	struct holder *h = calloc(k->nslots, sizeof(*h));
+	const struct slots all = kern__slots(k);
+	struct holder *h = calloc(all.nused + 1, sizeof(*h));
 	uint32_t *of = calloc(k->nslots, sizeof(*of));
 
 	if (h && of)
-		count(k, h, of);
+		count(k, &all, h, of);
 	free(h);
 	free(of);
 }
