@@ -994,7 +994,7 @@ rules["cpu.tail"] = {
 				plural(job.cores, "core"), core_time(cost)),
 			remedy = cores < limits.none and "Look what it waits for at its end, or end the job before." or
 				advice("Do this part in a small job of its own:",
-				"Do this part in a run of its own, on fewer cores, or let it use all cores."),
+				"Hand out its work in smaller pieces, so that all cores have a part, or do it in a run of its own, on fewer cores."),
 			code = cores >= limits.none and in_job("sbatch --dependency=afterok:JOBID --ntasks=1") or nil,
 		}
 	end,
