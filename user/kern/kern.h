@@ -124,7 +124,8 @@ bool kern__attached(const struct kern *k);
 /* Starts or stops the clocks of samples, which interrupt each CPU. They run from kern__attach() on.
  */
 void kern__tick(struct kern *k, bool on);
-/* Has a thread count the samples that wait, so that the next snapshot has them. */
+/* Has a thread count the samples that wait: a snapshot soon after has most of them, the next one
+ * all. */
 void kern__book(struct kern *k);
 
 /*
