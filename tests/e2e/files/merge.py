@@ -1500,8 +1500,8 @@ def killed_at_any_call_nothing_is_lost():
 
 
 def killed_alone_it_leaves_nothing():
-    """The process that its caller knows, while its children copy, or delete what a job file has already."""
-    for call, known in ("pwrite64", False), ("unlinkat", True):
+    """The process that its caller knows, while its children make the file, copy, or delete what a job file has already."""
+    for call, known in ("flock", False), ("pwrite64", False), ("unlinkat", True):
         prof, d = job7(), tmpdir()
         if known:
             expect(0, *merge(prof, "-j", "7", "-S", cwd=d))

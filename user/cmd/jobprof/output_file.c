@@ -13,59 +13,26 @@
 
 #include "base/log.h"
 #include "base/own_way.h"
+#include "base/temporary.h"
 
-#define SIGNALS 9
-static const int signals[SIGNALS] = {SIGINT,  SIGTERM, SIGHUP,	SIGQUIT, SIGPIPE,
-				     SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU};
-static const char *volatile doomed;
-static struct sigaction before[SIGNALS], before_xfsz;
+static struct sigaction before_xfsz;
 
-static void on_signal(int sig)
-{
-	if (doomed)
-		unlink(doomed);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
-static void watch(const char *path)
-{
-	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
-	struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-	doomed = path;
-	sigaction(SIGXFSZ, &ignore, &before_xfsz); /* the write says EFBIG then */
-	for (unsigned i = 0; i < SIGNALS; i++) {
-		sigaction(signals[i], NULL, &before[i]);
-		if (before[i].sa_handler != SIG_IGN)
-			sigaction(signals[i], &sa, NULL);
-	}
-}
-
-static void unwatch(void)
-{
-	for (unsigned i = 0; i < SIGNALS; i++)
-		sigaction(signals[i], &before[i], NULL);
-	sigaction(SIGXFSZ, &before_xfsz, NULL);
-	doomed = NULL;
-}
-
-/* No signal comes between the file and its watch. A file descriptor or -errno. */
+/* A file descriptor or -errno. */
 static int make_watched(char *template)
 {
-	sigset_t set, mask;
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+	sigset_t before;
 	int fd;
 
-	sigemptyset(&set);
-	for (unsigned i = 0; i < SIGNALS; i++)
-		sigaddset(&set, signals[i]);
-	sigprocmask(SIG_BLOCK, &set, &mask);
+	temporary__block(&before);
 	fd = mkostemp(template, O_CLOEXEC);
 	if (fd < 0)
 		fd = -errno;
-	else
-		watch(template);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
+	else {
+		temporary__watch(AT_FDCWD, template);
+		sigaction(SIGXFSZ, &ignore, &before_xfsz); /* the write says EFBIG then */
+	}
+	temporary__unblock(&before);
 	return fd;
 }
 
@@ -213,7 +180,8 @@ int output_file__close(struct output_file *o, bool keep)
 			err = -errno;
 		if (!keep || err)
 			unlink(o->tmp);
-		unwatch();
+		temporary__forget();
+		sigaction(SIGXFSZ, &before_xfsz, NULL);
 	}
 	if (o->dir >= 0)
 		close(o->dir);

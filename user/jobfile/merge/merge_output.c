@@ -15,6 +15,7 @@
 #include "base/io_full.h"
 #include "base/log.h"
 #include "base/own_way.h"
+#include "base/temporary.h"
 #include "jobfile/merge/merge_internal.h"
 #include "jobfile/publish.h"
 
@@ -81,12 +82,25 @@ again:
 	return -EAGAIN;
 }
 
+static int make_watched(struct merge_output *p)
+{
+	sigset_t before;
+	int err;
+
+	temporary__block(&before);
+	err = make_once(p);
+	if (!err)
+		temporary__watch(p->dir, p->tmp);
+	temporary__unblock(&before);
+	return err;
+}
+
 static int make_temporary(struct merge_output *p)
 {
 	int err = -EAGAIN;
 
 	for (unsigned i = 0; i < TRIES && (err == -EAGAIN || err == -EEXIST); i++) {
-		err = make_once(p);
+		err = make_watched(p);
 		if (err == -EEXIST) {
 			int left = remove_leftover(p);
 
@@ -225,12 +239,19 @@ static bool old_unchanged(const struct merge_output *p)
 	return merge_file__same(&is, &p->old_stamp);
 }
 
+/* From now on nothing is removed. */
+static void forget_temporary(struct merge_output *p)
+{
+	temporary__forget();
+	*p->tmp = 0;
+}
+
 /* Removes what was made. */
 static void drop_temporary(struct merge_output *p)
 {
 	if (p->fd >= 0 && *p->tmp)
 		unlinkat(p->dir, p->tmp, 0);
-	*p->tmp = 0;
+	forget_temporary(p);
 }
 
 int merge_output__keep(struct merge_output *p)
@@ -289,7 +310,7 @@ int merge_output__commit(struct merge_output *p, int inputs)
 		err = renameat(p->dir, p->tmp, p->dir, p->base) ? -errno : 0;
 	if (err)
 		return err;
-	*p->tmp = 0;
+	forget_temporary(p);
 	flock(p->fd, LOCK_UN);
 	return sync_elsewhere(p, inputs);
 }
