@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A signal that ends a process removes the file that has no final name yet. */
 #include "base/temporary.h"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file without its final name: a signal that ends this process removes the file. One at a time. */
+/* A file without its final name: a signal that ends this process removes the file. One at a time.
+ */
 #ifndef JP_BASE_TEMPORARY_H
 #define JP_BASE_TEMPORARY_H
 
