@@ -12,7 +12,7 @@
 #include "index/db.h"
 #include "index/row.h"
 
-#define INDEX_VERSION 3 /* of the schema */
+#define INDEX_VERSION 4 /* of the schema */
 
 struct index {
 	struct db *db;

@@ -167,8 +167,15 @@ def what_is_no_index():
     os.unlink(d + ".way")
 
 
+def schema(path):
+    """Names of tables, of their columns in any order, and of indexes."""
+    names = query(path, "SELECT type, name FROM sqlite_master WHERE sql IS NOT NULL ORDER BY 1, 2")
+    return [(*n, sorted(columns(path, n[1])) if n[0] == "table" else None) for n in names]
+
+
 def versions_of_the_schema():
     path, top = new_index()
+    made = schema(path)
     before = rows(path, "job")
     with contextlib.closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE meta SET value = '999' WHERE key = 'version'")
@@ -185,6 +192,7 @@ def versions_of_the_schema():
         for column in ("kind", "code", "needs", "used", "asked"):  # and what version 2 has more
             db.execute("ALTER TABLE finding DROP COLUMN %s" % column)
         db.execute("DROP INDEX job_program")
+        db.execute("DROP INDEX job_list")
         for table, column in itertools.product(("day", "month"), ("failed", "read_bytes", "write_bytes")):
             db.execute("ALTER TABLE %s DROP COLUMN %s" % (table, column))
     p = call("jobs", "--database", path)
@@ -192,6 +200,7 @@ def versions_of_the_schema():
     jobprof("index", "scan", top, "--database", path)
     names = columns(path, "job")
     is_equal("who writes brings it forward", (query(path, "SELECT value FROM meta WHERE key = 'version'"), "offloads" in names), ([(str(version),)], True))
+    is_equal("with all tables, columns and indexes that a new one has", schema(path), made)
     is_equal("and its rows are there", query(path, "SELECT job_id, \"user\", lost_core_s FROM job ORDER BY job_id"),
              sorted((r[1], r[names.index("user") - 1], r[names.index("lost_core_s") - 1]) for r in before))
     is_equal("sums have what they had not", query(path, "SELECT sum(failed) IS NOT NULL, sum(read_bytes) FROM day"),

@@ -200,7 +200,7 @@ static void take_sums(struct sums *s, const struct db_value *v)
 #define UNPROFILED "CASE WHEN j.findings IS NULL THEN j.held_core_s ELSE 0.0 END"
 #define SHORT_S	   (40 * 86400.0) /* matches of a longer time may be too many to be stored */
 
-/* Whether one query reads the rows once and stores the matches for their sums: write_both(). */
+/* Whether one query reads the rows once and stores the matches for their sums. */
 static bool is_read_once(const struct options *o)
 {
 	const double until =
@@ -289,40 +289,35 @@ static void add_limit(struct query *q, const struct options *o)
 	query__add(q, o->rows ? limit : "");
 }
 
+/* m: what matches, and is sorted; t: the first rows of that. Only their other columns are read, and
+ * the database's index job_list has most that m needs. With sums, rows have those over m in five
+ * more columns. */
 static int write_question(struct query *q, const struct options *o, const struct viewer *v,
-			  const struct site_column *by)
-{
-	char number[24];
-	int err;
-
-	add_columns(q, o);
-	query__add(q, " FROM job j");
-	err = query__where(q, &o->site.filter, v);
-	snprintf(number, sizeof(number), "%td", by - columns + 1);
-	add_order(q, o, by->sql ? by->sql : number, "j.");
-	add_limit(q, o);
-	return err;
-}
-
-/* As write_question(), and each row has the sums over all matching jobs in five more columns. */
-static int write_both(struct query *q, const struct options *o, const struct viewer *v,
-		      const struct site_column *by)
+			  const struct site_column *by, bool with_sums)
 {
 	int err;
 
-	query__add(q, "WITH m (id, k, job_id, start, held, lost, bare, cost) AS (SELECT j.id, ");
+	query__add(q, with_sums ? "WITH m (id, k, job_id, start, held, lost, bare, cost) AS "
+				: "WITH m (id, k, job_id, start) AS ");
+	query__add(q, "(SELECT j.id, ");
 	add_sql(q, o, by);
-	query__add(q, ", j.job_id, j.start, j.held_core_s, j.lost_core_s, " UNPROFILED ", ");
-	add_cost(q, o);
+	query__add(q, ", j.job_id, j.start");
+	if (with_sums) {
+		query__add(q, ", j.held_core_s, j.lost_core_s, " UNPROFILED ", ");
+		add_cost(q, o);
+	}
 	query__add(q, " FROM job j");
 	err = query__where(q, &o->site.filter, v);
-	query__add(q, "), a (jobs, held, lost, bare, cost) AS (SELECT count(*), sum(held), "
-		      "sum(lost), sum(bare), sum(cost) FROM m) ");
+	query__add(q, with_sums ? "), a (jobs, held, lost, bare, cost) AS (SELECT count(*), "
+				  "sum(held), sum(lost), sum(bare), sum(cost) FROM m) "
+				: ") ");
 	add_columns(q, o);
-	query__add(q, ", a.jobs, a.held, a.lost, a.bare, a.cost FROM (SELECT * FROM m");
+	query__add(q, with_sums ? ", a.jobs, a.held, a.lost, a.bare, a.cost" : "");
+	query__add(q, " FROM (SELECT id, k, job_id, start FROM m");
 	add_order(q, o, "k", "");
 	add_limit(q, o);
-	query__add(q, ") t CROSS JOIN a JOIN job j ON j.id = t.id");
+	query__add(q, with_sums ? ") t CROSS JOIN a" : ") t");
+	query__add(q, " JOIN job j ON j.id = t.id");
 	add_order(q, o, "t.k", "t.");
 	return err;
 }
@@ -340,7 +335,7 @@ static int ask_rows(struct index *ix, const struct options *o, const struct view
 		return 2;
 	q.in_order = v->sees_all && is_sooner_by_lost(ix, o, s);
 	if (!err)
-		err = s->with_rows ? write_both(&q, o, v, by) : write_question(&q, o, v, by);
+		err = write_question(&q, o, v, by, s->with_rows);
 	if (!err)
 		err = query__ask(&q, ix->db, &r);
 	while (!err && db_rows__next(&r)) {
