@@ -317,7 +317,8 @@ static int write_question(struct query *q, const struct options *o, const struct
 	add_order(q, o, "k", "");
 	add_limit(q, o);
 	query__add(q, with_sums ? ") t CROSS JOIN a" : ") t");
-	query__add(q, " JOIN job j ON j.id = t.id");
+	/* CROSS: SQLite begins with t, and does not store what t leaves out. */
+	query__add(q, " CROSS JOIN job j WHERE j.id = t.id");
 	add_order(q, o, "t.k", "t.");
 	return err;
 }
