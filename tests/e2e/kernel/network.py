@@ -15,11 +15,13 @@ SLACK = 65536  # of iperf3's control connection, which is not in its report
 WAIT_PORT = 7997  # of jpnet
 LOSSY_BYTES = 30 * MB
 LOSSY_TRIES = 4
+REPEATS = 3
 
 cable = None
 main = None
 unseen = None
 tree = None
+to_repeat = []
 
 COLUMNS = (("NetTxMB", MB), ("NetTxOps", 1), ("NetRxMB", MB), ("NetRxOps", 1),
            ("NetLoopTxMB", MB), ("NetLoopTxOps", 1), ("NetLoopRxMB", MB), ("NetLoopRxOps", 1))
@@ -29,6 +31,14 @@ NAMES = [c.replace("MB", "").replace("Net", "") for c, _ in COLUMNS]
 def counted(path):
     rows = task_table(path)
     return dict(zip(NAMES, [total(rows, c) * scale for c, scale in COLUMNS]))
+
+
+def operations(amounts):
+    return sum(n for c, n in amounts.items() if c.endswith("Ops"))
+
+
+def skipped_in(path):
+    return int(attrs_of(path).get("Skipped Runs", 0))
 
 
 def expect(**kw):
@@ -57,7 +67,8 @@ def unbound(t):
 
 def one_way(name, args, wanted, inside=None):
     """Runs jpnet; wanted() makes of what its calls returned what is to be counted. Before 6.5
-    sendfile and splice hand over page by page, and each page is an operation."""
+    sendfile and splice hand over page by page, and each page is an operation. Of what lacks, the
+    kernel says that it skipped our program; such a way is tried again, alone."""
     out = os.path.join(tmpdir(), "account")
     cmd = [tool("jpnet"), "-o", out] + args
     run, path = run_jobprof(cable.inside(inside, *cmd) if inside else cmd, series="network")
@@ -71,7 +82,23 @@ def one_way(name, args, wanted, inside=None):
     if "fexit" in attrs_of(path)["Mode network"] and ("sendfile" in args or "splice" in args):
         for c in ("TxOps", "LoopTxOps"):
             got[c] = min(got[c], want[c])
-    is_equal(name, got, want)
+    if got != want and 0 < operations(want) - operations(got) <= skipped_in(path):
+        to_repeat.append((name, args, wanted, inside))
+    else:
+        is_equal(name, got, want)
+
+
+def every_way(calls):
+    """Three at a time; alone those that threads of others kept from being counted."""
+    to_repeat.clear()
+    for i in range(0, len(calls), 3):
+        together([lambda c=c: one_way(*c) for c in calls[i:i + 3]])
+    for n in range(REPEATS):
+        left, to_repeat[:] = to_repeat[:], []
+        for c in left:
+            one_way(*c)
+    for name, *_ in to_repeat:
+        not_ok(name, "runs were skipped in each of %d trials" % (1 + REPEATS))
 
 
 def calls():
@@ -102,8 +129,19 @@ def calls():
             ("IPv6 loopback, bound only", ["-a", "::1", "sendto"], loop),
             ("IPv4 loopback inside IPv6", ["-a", "::ffff:127.0.0.1", "send"], loop),
             ("another address of 127/8", ["-a", "127.9.8.7", "send"], loop)]
-    for i in range(0, len(ways), 3):
-        together([lambda w=w: one_way(*w) for w in ways[i:i + 3]])
+    every_way(ways)
+
+
+def skipped():
+    """Four processes on one CPU that do nothing else: what lacks is what the kernel skipped, which are a few of
+    others' calls, too."""
+    d = tmpdir()
+    each = "taskset -c %d %s -c 20000 -o %s/$n send &" % (max(os.sched_getaffinity(0)), tool("jpnet"), d)
+    run, path = run_jobprof(["sh", "-c", "for n in 1 2 3 4; do %s done; wait" % each], series="network", timeout=300)
+    want = sum(operations(loop(read_account(os.path.join(d, n)))) for n in os.listdir(d))
+    lacks, skips = want - operations(counted(path)), skipped_in(path)
+    is_true("four at once on one CPU: Skipped Runs has what lacks", want and lacks <= skips <= 1.02 * lacks + 10,
+            "%d of %d lack, %d were skipped" % (lacks, want, skips))
 
 
 def addresses():
@@ -119,8 +157,7 @@ def addresses():
             ("own address, UDP", ["-a", ADDRESS["a"], "mmsg"], loop),
             ("own address, UDP without a peer", ["-a", ADDRESS["a"], "sendto"], unbound),
             ("own address, IPv6", ["-a", ADDRESS6["a"], "send"], loop)]
-    for i in range(0, len(ways), 3):
-        together([lambda w=w: one_way(*w, inside="a") for w in ways[i:i + 3]])
+    every_way([(*w, "a") for w in ways])
 
 
 BOTH_WAYS = """
@@ -469,5 +506,5 @@ if __name__ == "__main__":
         skip("network", e)
         sys.exit(0)
     unseen = UnseenRetrans()
-    run_tests((off, ways, calls, addresses, without_a_peer, iperf, retransmits, netem, handshakes,
+    run_tests((off, ways, calls, skipped, addresses, without_a_peer, iperf, retransmits, netem, handshakes,
                start_main, slots_of_a_daemon, main_ends))
