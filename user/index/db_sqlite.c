@@ -315,8 +315,7 @@ static int on_commit(void *arg, sqlite3 *db, const char *name, int pages)
 static int set_up(struct db *d)
 {
 	static const char all[] = "PRAGMA mmap_size=0; PRAGMA case_sensitive_like=1; "
-				  "PRAGMA trusted_schema=0; PRAGMA automatic_index=0; "
-				  "PRAGMA cache_size=-4096;"; /* who asks reads most pages once */
+				  "PRAGMA trusted_schema=0; PRAGMA automatic_index=0;";
 	const struct sqlite *s = d->own;
 	int stays = 1, rc;
 

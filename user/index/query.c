@@ -184,7 +184,17 @@ static void add_users(struct query *q, const char *column, const char *list, con
 	add_list(q, column, list && !strcmp(list, "@me") ? v->user : list);
 }
 
-/* Compares the begin of states: "CANCELLED by 1000" is CANCELLED, too. */
+/* "CANCELLED by 1000" is CANCELLED, too. */
+static void add_state(struct query *q, const char *name)
+{
+	if (!strcmp(name, "CANCELLED")) {
+		add_like(q, "j.state", name, strlen(name), true);
+	} else {
+		query__add(q, "j.state = ?");
+		text_arg(q, name, strlen(name));
+	}
+}
+
 static int add_states(struct query *q, const char *list)
 {
 	const char *sep = " AND (", *nearest;
@@ -202,7 +212,7 @@ static int add_states(struct query *q, const char *list)
 			return -EINVAL;
 		}
 		query__add(q, sep);
-		add_like(q, "j.state", name, strlen(name), true);
+		add_state(q, name);
 		sep = " OR ";
 	}
 	if (list)
