@@ -80,9 +80,10 @@ static __always_inline void count(u32 slot, u32 module)
 }
 
 static __always_inline void hand_over(const struct jp_page_key *key, const struct place *at,
-				      u32 slot, u64 flags)
+				      u32 slot, u32 known, u64 flags)
 {
-	struct jp_sample s = {.at = *key, .slot = slot, .kernel = at->kernel, .ip = at->ip};
+	struct jp_sample s = {
+		.at = *key, .slot = slot, .kernel = at->kernel, .known = known, .ip = at->ip};
 	struct jp_slot *info = slot_info(slot);
 
 	if (!info)
@@ -94,6 +95,15 @@ static __always_inline void hand_over(const struct jp_page_key *key, const struc
 		count_loss(info->step, JP_LOST_SAMPLES);
 		count(slot, at->kernel ? JP_MODULE_KERNEL : JP_MODULE_UNKNOWN);
 	}
+}
+
+/* Half of the ring may wait for the next row. */
+static __always_inline u64 wakeup_of(void *ring)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >
+			       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 2
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline u64 place_of(struct task_struct *p, u64 ip)
@@ -110,16 +120,12 @@ static __always_inline u64 place_of(struct task_struct *p, u64 ip)
 /* A counter of the family perf can be had at any time. */
 #define COUNTS_POINTS ((jp_families & FAM_FOLD) && jp_npmu)
 
-/* Half of the ring may wait for the next row. */
 static __noinline int keep_point(struct task_struct *p, struct jp_task *t, u64 ip, u32 module)
 {
 	u32 slot = t ? t->next_slot : JP_SLOT_NONE, zero = 0;
 	struct jp_slot *info = slot_info(slot);
 	u64 *period = bpf_map_lookup_elem(&jp_periods, &zero);
-	u64 flags = bpf_ringbuf_query(&jp_points, BPF_RB_AVAIL_DATA) >
-				    bpf_ringbuf_query(&jp_points, BPF_RB_RING_SIZE) / 2
-			    ? BPF_RB_FORCE_WAKEUP
-			    : BPF_RB_NO_WAKEUP;
+	u64 flags = wakeup_of(&jp_points);
 	struct jp_counted_point c = {.point = {.time_ns = bpf_ktime_get_ns(),
 					       .cpu_ns = cpu_time(p),
 					       .faults = p->min_flt + p->maj_flt,
@@ -182,9 +188,9 @@ static __always_inline int count_module(struct sample_context *ctx, struct task_
 	module = bpf_map_lookup_elem(&jp_pages, &key);
 	if (!module)
 		/* those that wait in the ring would keep a plain wakeup from coming */
-		hand_over(&key, &at, slot, BPF_RB_FORCE_WAKEUP);
+		hand_over(&key, &at, slot, JP_MODULE_UNKNOWN, BPF_RB_FORCE_WAKEUP);
 	else if (*module == JP_MODULE_LIBC || (at.kernel && *module == JP_MODULE_MPI))
-		hand_over(&key, &at, slot, BPF_RB_NO_WAKEUP);
+		hand_over(&key, &at, slot, *module, wakeup_of(&jp_unbooked));
 	else
 		count(slot, module_of(&at, module));
 	return 0;

@@ -145,7 +145,7 @@ struct jp_sample {
 	__u32 slot;
 	__u32 gen;
 	__u32 kernel;
-	__u32 pad;
+	__u32 known; /* enum jp_module that the kernel side has for the page */
 	__u64 ip;
 	__u64 stack[JP_STACK_WORDS]; /* from its top; the return address that some CPUs have in a
 					register comes first */

@@ -25,15 +25,6 @@
 /* ---- an open journal whose name another program has taken away is found, and gets its name back
  */
 
-/* Whether PATH names the file that is open as fd. */
-static bool file_is_at(int fd, const char *path)
-{
-	struct stat open_file, named;
-
-	return !fstat(fd, &open_file) && !lstat(path, &named) && open_file.st_dev == named.st_dev &&
-	       open_file.st_ino == named.st_ino;
-}
-
 static int copy_bytes(int from, int to, uint64_t size)
 {
 	char part[65536];
@@ -78,7 +69,9 @@ static int file_put_back(int fd, const char *path, uint64_t size)
 }
 
 struct journal {
-	int fd;	       /* -1: the file is not there yet */
+	int fd;	   /* -1: the file is not there yet */
+	dev_t dev; /* with ino: which file it is */
+	ino_t ino;
 	char *path;    /* its name, or where it will be made */
 	uint64_t size; /* end of the last committed frame */
 	char *buf;     /* frame header and records */
@@ -135,6 +128,17 @@ static int record_new(struct journal *j, enum journal_type type, size_t len, voi
 }
 
 /* Takes fd over, if it succeeds. */
+static void set_file(struct journal *j, int fd)
+{
+	struct stat st;
+
+	j->fd = fd;
+	if (fd >= 0 && !fstat(fd, &st)) {
+		j->dev = st.st_dev;
+		j->ino = st.st_ino;
+	}
+}
+
 static int journal_new(struct journal **out, const char *path, int fd, uint64_t size)
 {
 	struct journal *j = calloc(1, sizeof(*j));
@@ -146,7 +150,7 @@ static int journal_new(struct journal **out, const char *path, int fd, uint64_t 
 		free(j);
 		return -ENOMEM;
 	}
-	j->fd = fd;
+	set_file(j, fd);
 	j->size = size;
 	*out = j;
 	return 0;
@@ -187,7 +191,7 @@ static int make_file(struct journal *j)
 	if (err)
 		close(fd);
 	else
-		j->fd = fd;
+		set_file(j, fd);
 	return err;
 }
 
@@ -292,21 +296,23 @@ int journal__secure(struct journal *j, uint64_t *cut)
 {
 	struct stat st;
 	int fd, err = 0;
+	bool there;
 
 	*cut = 0;
 	if (j->fd < 0)
 		return 0;
-	if (fstat(j->fd, &st))
+	there = !lstat(j->path, &st) && st.st_dev == j->dev && st.st_ino == j->ino;
+	if (!there && fstat(j->fd, &st))
 		return -errno;
 	if ((uint64_t)st.st_size < j->size)
 		err = cut_to_good(j, cut);
-	if (err || file_is_at(j->fd, j->path))
+	if (err || there)
 		return err;
 	fd = file_put_back(j->fd, j->path, j->size);
 	if (fd < 0)
 		return fd;
 	close(j->fd);
-	j->fd = fd;
+	set_file(j, fd);
 	return 1;
 }
 

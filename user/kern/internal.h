@@ -107,7 +107,7 @@ bool kern_share_left(const struct kern *k, const struct jp_cgroup_key *job, enum
 bool kern_share_take(struct kern *k, const struct jp_cgroup_key *job, enum jp_share what);
 void kern_share_give(struct kern *k, const struct jp_cgroup_key *job, enum jp_share what);
 /* Counts the slots and names that jobs have. */
-void kern_share_count(struct kern *k);
+void kern_share_count(struct kern *k, bool slots_changed);
 /* Notes that no job has an entry of that table any more. */
 void kern_share_emptied(struct kern *k, enum jp_share what);
 

@@ -124,8 +124,8 @@ bool kern__attached(const struct kern *k);
 /* Starts or stops the clocks of samples, which interrupt each CPU. They run from kern__attach() on.
  */
 void kern__tick(struct kern *k, bool on);
-/* Has a thread count the samples that wait: a snapshot soon after has most of them, the next one
- * all. */
+/* Counts the samples that wait. Those whose process's memory map must be read first are left to a
+ * thread: the next snapshot has them. */
 void kern__book(struct kern *k);
 
 /*

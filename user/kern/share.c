@@ -192,15 +192,17 @@ static const enum jp_share counted[] = {JP_SHARE_STEPS, JP_SHARE_SLOTS, JP_SHARE
 
 static void store(struct kern *k, const struct holder *h)
 {
-	struct jp_job j;
+	struct jp_job j, was;
 
-	if (bpf_map_lookup_elem(k->map[M_JOBS], &h->job, &j))
+	if (bpf_map_lookup_elem(k->map[M_JOBS], &h->job, &was))
 		return; /* it has nothing yet */
+	memcpy(&j, &was, sizeof(j));
 	for (size_t i = 0; i < COUNTED; i++)
 		j.has[counted[i]] = h->is.has[counted[i]];
 	j.is_other = h->is.is_other;
 	j.counted = h->is.counted;
-	bpf_map_update_elem(k->map[M_JOBS], &h->job, &j, BPF_EXIST);
+	if (memcmp(&j, &was, sizeof(j)))
+		bpf_map_update_elem(k->map[M_JOBS], &h->job, &j, BPF_EXIST);
 }
 
 /* h: by job. */
@@ -219,7 +221,8 @@ static void forget_ended(struct kern *k, const struct holder *h, unsigned n)
 	}
 }
 
-static void count(struct kern *k, const struct slots *all, struct holder *h, uint32_t *of)
+static void count(struct kern *k, const struct slots *all, struct holder *h, uint32_t *of,
+		  bool slots_changed)
 {
 	unsigned n = merge_jobs(h, find_steps(k, all, h, of));
 	uint32_t taken[JP_SHARES] = {0};
@@ -230,19 +233,20 @@ static void count(struct kern *k, const struct slots *all, struct holder *h, uin
 	for (unsigned i = 0; i < n; i++)
 		store(k, &h[i]);
 	qsort(h, n, sizeof(*h), by_job);
-	forget_ended(k, h, n);
+	if (slots_changed)
+		forget_ended(k, h, n);
 	for (size_t i = 0; i < COUNTED; i++)
 		k->control->taken[counted[i]] = taken[counted[i]];
 }
 
-void kern_share_count(struct kern *k)
+void kern_share_count(struct kern *k, bool slots_changed)
 {
 	const struct slots all = kern__slots(k);
 	struct holder *h = calloc(all.nused + 1, sizeof(*h));
 	uint32_t *of = calloc(k->nslots, sizeof(*of));
 
 	if (h && of)
-		count(k, &all, h, of);
+		count(k, &all, h, of, slots_changed);
 	free(h);
 	free(of);
 }

@@ -198,13 +198,14 @@ bool kern__held(const struct kern *k, uint32_t slot)
 unsigned kern__reap(struct kern *k)
 {
 	uint64_t now = clock__boot_ns();
+	bool changed = k->shared_at != kern__slots_changed(k) + 1;
 	unsigned left = 0;
 	uint32_t i;
 
-	if (k->shared_at != kern__slots_changed(k) + 1 || now > k->shared_ns + SHARE_NS) {
+	if (changed || now > k->shared_ns + SHARE_NS) {
 		k->shared_at = kern__slots_changed(k) + 1;
 		k->shared_ns = now;
-		kern_share_count(k);
+		kern_share_count(k, changed);
 	}
 	for (i = JP_SLOT_FIRST; k->nreleased && i < k->nslots; i++) {
 		if (!k->released[i])

@@ -259,9 +259,10 @@ static int snapshot_read_commands(struct snapshot *s)
 		return err;
 	for (i = 0; i < c->maps.n; i++)
 		add_account(s, c->maps.key[i].step, c->maps.key[i].comm, &c->maps.use[i]);
-	for (i = JP_SLOT_FIRST; i < s->nslots; i++)
-		if (kern__acct(s->k, i)->other.first_seen_ns)
-			add_account(s, i, other, &kern__acct(s->k, i)->other);
+	for (i = 0; i < s->nused; i++)
+		if (s->used[i] >= JP_SLOT_FIRST &&
+		    kern__acct(s->k, s->used[i])->other.first_seen_ns)
+			add_account(s, s->used[i], other, &kern__acct(s->k, s->used[i])->other);
 	merge_same(c);
 	return 0;
 }

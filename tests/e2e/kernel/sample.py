@@ -382,7 +382,30 @@ def only_with_steps():
     wait_until(lambda: clocks(d.proc.pid) == 0, 10, "the clocks to end with the step")
 
 
+def naps_of_threads(pid):
+    """{thread: how often it has slept}, without the first one."""
+    naps = {}
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/status" % (pid, tid)) as f:
+            naps[tid] = int(f.read().split("\nvoluntary_ctxt_switches:")[1].split()[0])
+    return {tid: n for tid, n in naps.items() if tid != str(pid)}
+
+
+def rows_wake_no_thread():
+    """Where the process's map is known, samples in the C library are booked without the thread that reads maps."""
+    d, job = Daemon(0.1, ProfileHDF5Default="sample").start(), new_job()
+    s = Stepd(job, 0, [tool("jpmix"), "4"], v2_task(Trees().job(job) + "/step_0"))
+    time.sleep(2)
+    before = naps_of_threads(d.proc.pid)
+    time.sleep(1.5)
+    woken = {tid: n - before[tid] for tid, n in naps_of_threads(d.proc.pid).items() if tid in before}
+    s.end()
+    got = sampled(d.file(job, 0))
+    is_true("15 rows: no thread wakes for each", max(woken.values()) < 8, woken)
+    is_true("there were samples in the C library", got["LibC"] > 20, got)
+
+
 if __name__ == "__main__":
     need_bpf()
     run_tests([mixed, short_lived, in_kernel, interpreter, blas, openmp, blocking, spinning, yielding, loaded, not_sampled, without_mpi, restarted, one_at_once,
-               two_at_once, naps, queued_beside_idle, queued_beside_naps, queued_beside_others, by_default, only_with_steps])
+               two_at_once, naps, queued_beside_idle, queued_beside_naps, queued_beside_others, by_default, only_with_steps, rows_wake_no_thread])

@@ -299,6 +299,7 @@ static int run_turn(struct daemon *d, int timeout_ms)
 		daemon_sync_steps(d);
 	kernel_watch__end_turn(&d->watch, now);
 	kernel_watch__log_losses(&d->watch, now);
+	kern__book(d->env.k);
 	write_rows(d, now);
 	kern__vary_points(d->env.k, now);
 	overhead__turn(&d->overhead, &d->env, now);

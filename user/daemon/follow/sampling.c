@@ -80,7 +80,6 @@ void sampling__rows(struct step_env *env)
 		any |= s->state == STEP_ACTIVE;
 	if (!any)
 		return;
-	kern__book(env->k);
 	for (s = steps; s; s = s->next) /* the snapshot has the numbers that this gives them */
 		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
 			step__find_tasks(s, env);

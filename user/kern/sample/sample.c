@@ -167,14 +167,11 @@ int maps_reader__read(struct maps_reader **r, pid_t pid, struct proc_modules *m)
 
 /* ---- books samples: the page of the code tells the file's kind, by the process's memory map, and
  * is made known to the kernel side. Of the C library and of the kernel the caller is looked for on
- * the stack: what MPI had them do is MPI's */
+ * the stack: what MPI had them do is MPI's. The daemon's thread books those whose process's map has
+ * been read, and a thread of their own the others, as a map may be long in coming */
 
-/* How long samples that woke nobody may wait: each look costs as much as a tenth of a row of 8
- * tasks. Rows do not wait for it (kern__book()). */
-#define POLL_MS	      1000
-#define MANY_POLL_MS  250	   /* after a look that found this part of the ring full: */
-#define MANY_PART     8		   /* an eighth */
 #define PROCESSES     64	   /* whose maps are kept */
+#define LATER	      64	   /* samples that wait for the thread */
 #define READ_AGAIN_NS 50000000	   /* a map is read at most that often, */
 #define LATE_AGAIN_NS NSEC_PER_SEC /* and one that did not come in time, as on a busy machine */
 #define STOP_WAIT_S   1
@@ -192,12 +189,15 @@ struct booker {
 	int wake_fd; /* can be read when it is to look, or to end */
 	bool stop;   /* atomic */
 	int pages_fd;
-	struct ring_buffer *ring;
-	int many; /* samples */
 	struct jp_samples *samples;
 	const struct jp_slot *slots;
 	struct jp_control *control;
 	unsigned nslots;
+	pthread_mutex_t lock; /* of all below */
+	struct ring_buffer *ring;
+	bool quick; /* rows wait: no map is read */
+	unsigned nlater;
+	struct jp_sample later[LATER];
 	struct maps_reader *reader;
 	struct process *process[PROCESSES];
 };
@@ -232,22 +232,25 @@ static struct process *place_of(struct booker *b, const struct jp_page_key *who)
 	return *oldest;
 }
 
-static struct process *process_of(struct booker *b, const struct jp_sample *s)
+/* False: it is for the thread. */
+static bool find_process(struct booker *b, const struct jp_sample *s, struct process **out)
 {
 	struct jp_page_key who = s->at;
 	struct process *p;
 	uint64_t now = clock__mono_ns();
 
 	who.page = 0;
-	p = place_of(b, &who);
+	*out = p = place_of(b, &who);
 	if (!p)
-		return NULL;
+		return true;
 	p->used_ns = now;
 	if (proc_modules__at(&p->modules, s->ip) != JP_MODULE_UNKNOWN || !may_read(p, now))
-		return p;
+		return true;
+	if (b->quick)
+		return false;
 	p->err = maps_reader__read(&b->reader, (pid_t)who.tgid, &p->modules);
 	p->read_ns = clock__mono_ns();
-	return p;
+	return true;
 }
 
 /* The first return address that is outside the C library says who has called it. */
@@ -262,14 +265,13 @@ static bool is_for_mpi(const struct jp_sample *s, const struct process *p)
 	return false;
 }
 
-static void book(struct booker *b, const struct jp_sample *s)
+static void book(struct booker *b, const struct jp_sample *s, const struct process *p)
 {
-	const struct process *p = process_of(b, s);
 	uint32_t module = p ? proc_modules__at(&p->modules, s->ip) : JP_MODULE_UNKNOWN;
 	uint32_t as = s->kernel ? JP_MODULE_KERNEL : module;
 	struct jp_samples *to = &b->samples[s->slot];
 
-	if (module != JP_MODULE_UNKNOWN)
+	if (module != JP_MODULE_UNKNOWN && module != s->known)
 		bpf_map_update_elem(b->pages_fd, &s->at, &module, BPF_ANY);
 	if (b->slots[s->slot].gen != s->gen) {
 		__atomic_fetch_add(&b->control->stats.samples_late, 1, __ATOMIC_RELAXED);
@@ -281,14 +283,30 @@ static void book(struct booker *b, const struct jp_sample *s)
 		__atomic_fetch_add(&to->for_mpi, 1, __ATOMIC_RELAXED);
 }
 
+/* Below 0: no more are to be taken now. */
 static int on_sample(void *ctx, void *data, size_t len)
 {
 	struct booker *b = ctx;
 	const struct jp_sample *s = data;
+	struct process *p;
 
-	if (len >= sizeof(*s) && s->slot < b->nslots)
-		book(b, s);
-	return 0;
+	if (len < sizeof(*s) || s->slot >= b->nslots)
+		return 0;
+	if (find_process(b, s, &p))
+		book(b, s, p);
+	else
+		b->later[b->nlater++] = *s;
+	return b->nlater == LATER ? -EAGAIN : 0;
+}
+
+static void book_all(struct booker *b)
+{
+	unsigned n = b->nlater;
+
+	b->nlater = 0;
+	for (unsigned i = 0; i < n; i++)
+		on_sample(b, &b->later[i], sizeof(b->later[i]));
+	ring_buffer__consume(b->ring);
 }
 
 static void *run_booker(void *arg)
@@ -298,13 +316,14 @@ static void *run_booker(void *arg)
 	struct pollfd wait[] = {{ring_buffer__epoll_fd(b->ring), POLLIN, 0},
 				{b->wake_fd, POLLIN, 0}};
 	eventfd_t n;
-	int came = 0;
 
 	while (!__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE)) {
-		poll(wait, 2, came < b->many ? POLL_MS : MANY_POLL_MS);
+		poll(wait, 2, -1);
 		if (wait[1].revents)
 			eventfd_read(b->wake_fd, &n);
-		came = ring_buffer__consume(b->ring);
+		pthread_mutex_lock(&b->lock);
+		book_all(b);
+		pthread_mutex_unlock(&b->lock);
 	}
 	return NULL;
 }
@@ -342,6 +361,7 @@ static void booker_free(struct booker *b)
 	unmap_own((void *)b->slots, b->nslots, M_SLOTS);
 	unmap_own(b->control, 1, M_CONTROL);
 	maps_reader__stop(b->reader);
+	pthread_mutex_destroy(&b->lock);
 	for (int i = 0; i < PROCESSES; i++)
 		free(b->process[i]);
 	free(b);
@@ -356,11 +376,11 @@ static int booker_start(struct booker **out, const struct kern *k)
 
 	if (!b)
 		return -ENOMEM;
+	pthread_mutex_init(&b->lock, NULL);
 	b->nslots = k->nslots;
 	b->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	b->pages_fd = fcntl(k->map[M_PAGES], F_DUPFD_CLOEXEC, 0);
 	b->ring = ring_buffer__new(k->map[M_UNBOOKED], on_sample, b, NULL);
-	b->many = (int)(kern_entries_of(k->map[M_UNBOOKED]) / sizeof(struct jp_sample) / MANY_PART);
 	b->samples = map_own(k, M_SAMPLES);
 	b->slots = map_own(k, M_SLOTS);
 	b->control = map_own(k, M_CONTROL);
@@ -553,8 +573,17 @@ void kern_sample_stop(struct kern *k)
 
 void kern__book(struct kern *k)
 {
-	if (k->booker)
-		eventfd_write(k->booker->wake_fd, 1);
+	struct booker *b = k->booker;
+
+	if (!b || pthread_mutex_trylock(&b->lock)) /* the thread books them */
+		return;
+	b->quick = true;
+	if (!b->nlater)
+		ring_buffer__consume(b->ring);
+	b->quick = false;
+	if (b->nlater)
+		eventfd_write(b->wake_fd, 1);
+	pthread_mutex_unlock(&b->lock);
 }
 
 void kern__tick(struct kern *k, bool on)

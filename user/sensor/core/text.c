@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/room.h"
@@ -20,16 +22,26 @@ void sensor_text__close(struct sensor_text *t)
 	t->fd = -1;
 }
 
+static bool is_kernels(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC);
+}
+
 static int open_file(struct sensor_text *t)
 {
 	struct stat st;
 
-	/* the file was replaced: never in the kernel's trees */
-	if (t->fd >= 0 && (fstat(t->fd, &st) || !st.st_nlink))
+	if (t->fd >= 0 && !t->stays && (fstat(t->fd, &st) || !st.st_nlink))
 		sensor_text__close(t);
+	if (t->fd >= 0)
+		return 0;
+	t->fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (t->fd < 0)
-		t->fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return t->fd < 0 ? -errno : 0;
+		return -errno;
+	t->stays = is_kernels(t->fd);
+	return 0;
 }
 
 static int make_room(struct sensor_text *t)

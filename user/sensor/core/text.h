@@ -14,7 +14,8 @@
 struct sensor_text {
 	const char *path; /* the caller's */
 	int fd;
-	char *buf; /* its contents and a NUL */
+	bool stays; /* the open file is never replaced by another one */
+	char *buf;  /* its contents and a NUL */
 	size_t len, room;
 };
 
