@@ -2,6 +2,8 @@
 /* What is kept of the environment of a step's first program: its user has written it. */
 
 #include "tests/unit/unit.h"
+#include <sys/socket.h>
+
 #include "daemon/lookup/lookup.h"
 
 /* As the kernel keeps it. */
@@ -80,4 +82,34 @@ TEST(too_long_is_left_out)
 
 	memset(text + strlen(text), 'x', sizeof(text) - strlen(text) - 1);
 	assert_true(strlen(value(read_env(text, sizeof(text)), "Job Name")) < LOOKUP_TEXT);
+}
+
+/* The error of a helper that is asked about this process as one of that user's. */
+static int ask_of(uid_t uid)
+{
+	const struct lookup q = {.kind = LOOKUP_ENV, .pid = getpid(), .uid = uid};
+	static struct lookup_answer a;
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		close(ends[0]);
+		lookup__serve(ends[1]);
+	}
+	close(ends[1]);
+	assert_int_equal(send(ends[0], &q, sizeof(q), 0), sizeof(q));
+	assert_true(recv(ends[0], &a, sizeof(a), 0) > 0);
+	close(ends[0]);
+	waitpid(pid, NULL, 0);
+	return a.err;
+}
+
+TEST(a_number_that_another_users_process_has_now)
+{
+	assert_int_equal(ask_of(getuid()), 0);
+	assert_int_equal(ask_of((uid_t)-1), 0); /* the user is not known */
+	assert_int_equal(ask_of(getuid() + 1), -ESRCH);
 }

@@ -294,6 +294,22 @@ def at_most_so_many_a_minute():
     is_equal("a minute later", p.turn("--rate", "3")[1], "2 sent, 0 waiting, 0 failed, 0 refused")
 
 
+def users_take_turns():
+    """One user's mails, many of them or none that sendmail takes, leave another user's first."""
+    p = Post()
+    for i in range(12):
+        p.put("flood %d" % i, "mallory@example.org", JOB_ID=i + 1, JOB_USER="mallory", JOB_MAIL_TYPE="Began", CLUSTER_NAME="c")
+    p.put("one", JOB_ID=99, JOB_USER="alice", JOB_MAIL_TYPE="Began", CLUSTER_NAME="c")
+    with open(p.dir + "/fail", "w") as f:
+        f.write("flood")
+    p.turn()
+    is_equal("those of the other fail", [m["Subject"] for m in p.mails()], ["one"])
+    os.remove(p.dir + "/fail")
+    p.put("two", JOB_ID=100, JOB_USER="alice", JOB_MAIL_TYPE="Began", CLUSTER_NAME="c")
+    p.turn("--rate", "4")
+    is_equal("the rate is shared", sorted(m["Subject"] for m in p.mails()), ["flood 0", "flood 1", "two"])
+
+
 def none_twice():
     """As after a stop between sending and removing the file."""
     p = Post([row(30)])
@@ -344,4 +360,4 @@ def by_its_name():
 
 
 run_tests([one_job, it_waits_for_the_index, one_mail_per_array, hostile_names, of_its_own_user, files_of_others,
-           a_file_that_may_not_be_read, sendmail_that_fails, at_most_so_many_a_minute, none_twice, falls_through, it_takes_little, by_its_name])
+           a_file_that_may_not_be_read, sendmail_that_fails, at_most_so_many_a_minute, users_take_turns, none_twice, falls_through, it_takes_little, by_its_name])

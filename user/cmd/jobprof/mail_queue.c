@@ -40,6 +40,7 @@ struct event {
 	double at;
 	uint32_t job, array; /* 0: none */
 	uint32_t tasks;	     /* of the array; 0: not known */
+	unsigned before;     /* mails of the same user that come first */
 	bool is_array;	     /* the event is about the array as a whole */
 };
 
@@ -516,6 +517,43 @@ static int by_key(const void *a, const void *b)
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
+/* Slurm before 21.08 does not name the user. */
+static const char *user_of(const struct event *e)
+{
+	return *e->user ? e->user : e->to;
+}
+
+static int by_user(const void *a, const void *b)
+{
+	const int order = strcmp(user_of(a), user_of(b));
+
+	return order ? order : by_key(a, b);
+}
+
+static int by_turn(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	return x->before != y->before ? (x->before > y->before) - (x->before < y->before)
+				      : by_key(a, b);
+}
+
+/* The users take turns: one who causes many mails keeps no other user's waiting. */
+static void sort_events(struct queue *q)
+{
+	if (q->n)
+		qsort(q->v, q->n, sizeof(*q->v), by_user);
+	for (unsigned i = 1; i < q->n; i++) {
+		const struct event *last = &q->v[i - 1];
+		struct event *e = &q->v[i];
+
+		if (!strcmp(user_of(e), user_of(last)))
+			e->before = last->before + (strcmp(e->key, last->key) != 0);
+	}
+	if (q->n)
+		qsort(q->v, q->n, sizeof(*q->v), by_turn);
+}
+
 static int do_group(struct queue *q, const struct event *e, unsigned n)
 {
 	struct row_list rows = {0};
@@ -559,8 +597,7 @@ int mail_queue__turn(struct index *ix, const struct mail_options *o, struct mail
 		err = count_sent(&q);
 	if (!err)
 		err = read_spool(&q);
-	if (q.n)
-		qsort(q.v, q.n, sizeof(*q.v), by_key);
+	sort_events(&q);
 	for (unsigned i = 0; !err && i < q.n; i += n) {
 		for (n = 1; i + n < q.n && !strcmp(q.v[i + n].key, q.v[i].key); n++)
 			;

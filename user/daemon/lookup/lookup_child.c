@@ -339,7 +339,12 @@ static int answer_question(const struct lookup *q, struct lookup_answer *a)
 	case LOOKUP_MAPS:
 		return proc_maps__read(q->pid, true, a->maps, &a->nmaps, &a->maps_cut);
 	}
-	return err ? err : proc__uid(q->pid, &a->env.uid);
+	if (!err)
+		err = proc__uid(q->pid, &a->env.uid);
+	/* the number may be that of another user's process by now */
+	if (!err && q->kind == LOOKUP_ENV && q->uid && q->uid != (uid_t)-1 && a->env.uid != q->uid)
+		err = -ESRCH;
+	return err;
 }
 
 static void answer_when_exec_is_done(const struct lookup *q, struct lookup_answer *a)
