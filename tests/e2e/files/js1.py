@@ -247,6 +247,13 @@ def more_than_the_rate_allows():
     is_true("jobs of long ago are not read", "job_end" in plan, plan)
 
 
+def users_take_turns():
+    """One whose many jobs end last keeps no other user's from their comments."""
+    s = Slurm(range(80, 86), {str(n): "" for n in range(80, 86)})
+    s.sql("UPDATE job SET \"end\" = \"end\" + job_id - 86, \"user\" = CASE WHEN job_id < 82 THEN 'alice' ELSE 'mallory' END")
+    is_equal("the newest of each user", (s.turn("--rate", "2")[1], sorted(int(k) for k, v in s.comments().items() if v)), ("2 written, 0 of others, 0 failed, 4 waiting\n", [81, 85]))
+
+
 def slurm_that_changes_comments():
     s = Slurm([75, 76], {"75": "", "76": "", "lower": 1})
     status, out, err = s.turn()
@@ -263,4 +270,4 @@ def without_slurm():
 
 
 run_tests([has_what_the_profile_has, short_none_and_missing, of_the_index, comments_are_written, jobs_that_run_have_none,
-           pauses_grow, slurm_that_hangs, more_than_the_rate_allows, slurm_that_changes_comments, without_slurm])
+           pauses_grow, slurm_that_hangs, more_than_the_rate_allows, users_take_turns, slurm_that_changes_comments, without_slurm])

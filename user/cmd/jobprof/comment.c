@@ -75,7 +75,7 @@ static double allowed(struct turn *t, int *err)
 				       1);
 }
 
-/* The newest first, for these are looked at. */
+/* The newest first, for these are looked at; users take turns. */
 static int read_due(struct turn *t, unsigned most)
 {
 	const struct db_value args[] = {db_value__int((int64_t)t->now), db_value__int(most)};
@@ -83,7 +83,8 @@ static int read_due(struct turn *t, unsigned most)
 	int err = db__ask(&r, t->ix->db,
 			  "SELECT c.job, j.job_id, c.tries, j.cluster FROM admin_comment c "
 			  "JOIN job j ON j.id = c.job WHERE c.state = 'waits' AND c.next <= ? "
-			  "ORDER BY c.tries, c.next DESC LIMIT ?",
+			  "ORDER BY c.tries, row_number() OVER (PARTITION BY c.tries, j.\"user\" "
+			  "ORDER BY c.next DESC), c.next DESC LIMIT ?",
 			  args, 2);
 
 	while (!err && t->n < DUE_MAX && db_rows__next(&r)) {
