@@ -297,20 +297,25 @@ static int write_question(struct query *q, const struct options *o, const struct
 {
 	int err;
 
-	query__add(q, with_sums ? "WITH m (id, k, job_id, start, held, lost, bare, cost) AS "
-				: "WITH m (id, k, job_id, start) AS ");
-	query__add(q, "(SELECT j.id, ");
+	query__add(q, "WITH m AS (SELECT j.id, ");
 	add_sql(q, o, by);
-	query__add(q, ", j.job_id, j.start");
-	if (with_sums) {
-		query__add(q, ", j.held_core_s, j.lost_core_s, " UNPROFILED ", ");
+	query__add(q, " AS k, j.job_id, j.start");
+	if (with_sums)
+		query__add(q, ", j.held_core_s, j.lost_core_s, j.findings");
+	if (with_sums && has_rule(o)) {
+		query__add(q, ", ");
 		add_cost(q, o);
+		query__add(q, " AS cost");
 	}
 	query__add(q, " FROM job j");
 	err = query__where(q, &o->site.filter, v);
-	query__add(q, with_sums ? "), a (jobs, held, lost, bare, cost) AS (SELECT count(*), "
-				  "sum(held), sum(lost), sum(bare), sum(cost) FROM m) "
-				: ") ");
+	if (with_sums) {
+		query__add(q, "), a (jobs, held, lost, bare, cost) AS (SELECT count(*), "
+			      "sum(j.held_core_s), sum(j.lost_core_s), sum(" UNPROFILED "), ");
+		query__add(q, has_rule(o) ? "sum(j.cost)" : "CAST(NULL AS {real})");
+		query__add(q, " FROM m j");
+	}
+	query__add(q, ") ");
 	add_columns(q, o);
 	query__add(q, with_sums ? ", a.jobs, a.held, a.lost, a.bare, a.cost" : "");
 	query__add(q, " FROM (SELECT id, k, job_id, start FROM m");
