@@ -127,7 +127,6 @@ static int record_new(struct journal *j, enum journal_type type, size_t len, voi
 	return 0;
 }
 
-/* Takes fd over, if it succeeds. */
 static void set_file(struct journal *j, int fd)
 {
 	struct stat st;
@@ -139,6 +138,7 @@ static void set_file(struct journal *j, int fd)
 	}
 }
 
+/* Takes fd over, if it succeeds. */
 static int journal_new(struct journal **out, const char *path, int fd, uint64_t size)
 {
 	struct journal *j = calloc(1, sizeof(*j));

@@ -312,7 +312,6 @@ static void book_all(struct booker *b)
 static void *run_booker(void *arg)
 {
 	struct booker *b = arg;
-
 	struct pollfd wait[] = {{ring_buffer__epoll_fd(b->ring), POLLIN, 0},
 				{b->wake_fd, POLLIN, 0}};
 	eventfd_t n;
